@@ -183,7 +183,7 @@ def recover(path: Path) -> dict[str, Any]:
     for half in (path / "events").glob("*.tmp"):
         half.unlink()
     info.pop("published", None)
-    text = "the capture was killed. Events that it had not yet written are missing from the end of the tape"
+    text = "the capture was killed. Unwritten events are missing from the end of the tape"
     with open_storage(path) as con:
         info["parts"] = [part_entry(con, path, part) for part in tape.files("events")]
         warnings = [*info.get("warnings", []), *dropped_warnings(info), {"kind": "killed", "text": text}]
@@ -217,7 +217,8 @@ def position_sentence(server: Any, first_ns: int) -> str | None:
         return None
     first = datetime.fromtimestamp(first_ns / 1e9, UTC)
     return (
-        f"the binary log position is from {str(unusable.get('at'))[:19].replace('T', ' ')} UTC, after the tape's first"
-        " event, so a restore cannot use it. Find the position of the first event by time (see docs/restore.md):"
+        f"the binary log position was recorded at {str(unusable.get('at'))[:19].replace('T', ' ')} UTC, after the"
+        " tape's first event. A restore cannot use this position. Find the position of the first event by time (see"
+        " docs/restore.md):"
         f" TZ=UTC mysqlbinlog --stop-datetime='{first:%Y-%m-%d %H:%M:%S}' BINLOG"
     )

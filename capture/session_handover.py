@@ -77,7 +77,9 @@ def server_is_another(known: OpenSessions, files: Sequence[str]) -> str:
     times = [Path(name).stat().st_mtime for name in files if name != STDIN and Path(name).is_file()]
     if known.started_s is None or not times or known.started_s <= max(times):
         return ""
-    return "the server started after these files were written, so the sessions from before the capture are unknown"
+    return (
+        "the server started after the captured files were written, so the sessions from before the capture are unknown"
+    )
 
 
 def describe_state(
@@ -104,12 +106,13 @@ def describe_state(
     notes = []
     if given.sessions:
         notes.append(
-            f"sessions open on the source: {len(given.sessions):,}. The tape contains {found:,} of these sessions, with"
-            f" {plural(carried, 'statement')} to restore their state ({prepared:,} of them prepared)"
+            f"sessions open on the source: {len(given.sessions):,}. The tape contains {found:,} of these sessions, and"
+            f" {plural(carried, 'statement')} that restore their state (prepared statements: {prepared:,})"
         )
     if after and carried:
         notes.append(
-            "the state of open sessions was read after the traffic, so later changes apply from the start of the tape"
+            "querytape read the state of open sessions after the traffic. Settings that a session changed later apply"
+            " from the start of the tape"
         )
     if given.not_shown and given.sessions:
         notes.append(

@@ -59,6 +59,6 @@ SOURCES = SourceTable(
         "proxysql": SourcePlace(
             "proxysql", "Record ProxySQL's events log in JSON (mysql-eventslog_format=2) or binary format (1)."
         ),
-        "csv": SourcePlace("csv_file", "Record CSV files with a header line; options map the columns."),
+        "csv": SourcePlace("csv_file", "Record CSV files with a header line. Options map the columns."),
     }
 )

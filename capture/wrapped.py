@@ -93,7 +93,7 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
         )
     if AZURE.match(head):
         return (
-            f"the log entries are inside `records`. Extract them with: jq -c '.records[]' {file} > plain.json;"
+            f"the log entries are inside `records`. Extract the entries with: jq -c '.records[]' {file} > plain.json;"
             " then capture plain.json"
         )
     found = _find_prefix(head)
@@ -169,7 +169,7 @@ def _json(file: str, head: bytes) -> str | None:
             each = ".[]" if head.lstrip().startswith(b"[") else ""
             command = f"jq -{'j' if ends else 'r'} {shlex.quote(each + key)} {file}"
             return (
-                f"the lines of the log are inside JSON objects. Extract them with: {command} > plain.log;"
+                f"the lines of the log are inside JSON objects. Extract the lines with: {command} > plain.log;"
                 " then capture plain.log"
             )
     return None
@@ -195,12 +195,12 @@ def _audit(name: str, file: str, head: bytes) -> str | None:
             path = Path(name)
             at = datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.is_file() else datetime.now(UTC)
             time, year, row = "([A-Z][a-z]+ [ 0-9][0-9] [0-9:.]+)", f"{at.year} ", r"\2"
-            why = f" (the command adds the file's year, {at.year}: first split a log that contains New Year)"
+            why = f" (the command adds the year {at.year}: first split a log that spans two years)"
         lead = re.sub(r"[A-Z][a-z]+", "[A-Z][a-z]+", _shape(found["lead"]))
         command = f"s/^{lead}{time} [^,]*{_shape(found['ident'])}[^,]* ([^ ,]*,)/{year}\\1,{row}/p"
         return (
-            f"syslog wrote the times of these audit rows. Copy the times into the rows with: sed -nE '{command}' {file}"
-            f" > plain.log; then capture plain.log{why}"
+            f"only the syslog prefix of these audit rows contains their times. Copy the times into the rows with:"
+            f" sed -nE '{command}' {file} > plain.log; then capture plain.log{why}"
         )
     if JOURNAL.search(head) and b'"__REALTIME_TIMESTAMP"' in head:
         command = """.__REALTIME_TIMESTAMP + "," + (.MESSAGE | sub("^[^,]* "; ""))"""

@@ -35,7 +35,9 @@ def make_private(path: Path) -> None:
 def refuse_existing(path: Path, option: str = "-o") -> None:
     """Raise InputError if the path exists. The message names the command line option `option`."""
     if path.exists() or path.is_symlink():
-        raise InputError(f"{path} already exists: choose another name with {option}, or remove it first")
+        raise InputError(
+            f"{path} already exists: choose another name with {option}, or remove the existing file or folder"
+        )
 
 
 def refuse_unreadable_name(path: Path, kind: type[QuerytapeError] = InputError) -> None:

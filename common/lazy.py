@@ -41,7 +41,7 @@ def _places_of(package: str) -> dict[str, tuple[str, str]]:
     text = spec.loader.get_source(package) if spec and isinstance(spec.loader, InspectLoader) else None
     if text is None:
         raise ImportError(
-            f"{package}: the source of the package, which lists its public names, cannot be read", name=package
+            f"{package}: cannot read the source file of this package, which lists its public names", name=package
         )
     return {
         alias.asname or alias.name: (f"{'.' * line.level}{line.module or ''}", alias.name)

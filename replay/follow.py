@@ -168,21 +168,21 @@ def follow_lines(info: dict[str, Any]) -> list[str]:
     story = info.get("follow")
     if not story:
         return []
-    ends = {"finished": "when the capture ended", "killed": "when the capture was killed"}
+    ends = {"finished": "Then the capture ended", "killed": "Then the capture was killed"}
     lines = [
-        f"{story['tape']} was still growing: it had {plural(story['begun_events'], 'event')} until"
-        f" {utc_time(story['begun_last_ns'])} UTC when the replay began. The replay followed it to"
-        f" {plural(story['events'], 'event')} until {utc_time(story['last_ns'])} UTC,"
-        f" {ends.get(story['ended'], 'and the capture continues')}"
+        f"{story['tape']} was still growing when the replay began ({plural(story['begun_events'], 'event')} until"
+        f" {utc_time(story['begun_last_ns'])} UTC). The replay followed the tape until"
+        f" {utc_time(story['last_ns'])} UTC ({plural(story['events'], 'event')})."
+        f" {ends.get(story['ended'], 'The capture continues')}"
     ]
     if story["lost"]:
         lines.append(f"  LOST: {follow_problem(story)}")
     if rested := info["accounting"].get("sessions_rested", 0):
         again = info["accounting"]["sessions_reopened"]
         lines.append(
-            "  WARNING: the tape does not show when sessions quit. Idle sessions were disconnected"
-            f" {plural(rested, 'time')}, after at most {REST_NS // 10**9} s. They reconnected"
-            f" {plural(again, 'time')}, without their state"
+            "  WARNING: the tape does not show when sessions disconnected. The replay disconnected silent sessions"
+            f" {plural(rested, 'time')}, after at most {REST_NS // 10**9} s of silence. The replay connected sessions"
+            f" again {plural(again, 'time')}, without their state"
         )
     return lines
 

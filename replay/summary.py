@@ -184,7 +184,7 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
     if sessions["failed"] and not sessions["opened"]:
         return f"no session could be opened: {not_sent}; the first error was {_first_error(run)}"
     if cut:
-        return f"{plural(cut, 'event')} without an answer at the end of --drain, {not_sent}"
+        return f"no answer to {plural(cut, 'event')} before the end of --drain: {not_sent}"
     unsent = accounting["reasons"].get("not_sent", {})
     if lost := sum(unsent.get(reason, 0) for reason in CONNECTION_REASONS):
         return f"connections failed or were lost: {plural(lost, 'event')} not sent"

@@ -57,8 +57,8 @@ def check_data(data: Path) -> None:
         said = UNPREPARED.search(_text(data / name))
         if said is not None and said[1] == "incremental":
             raise InputError(
-                f"{where}: an incremental backup contains only changes. Apply it to the full backup"
-                f" ({tool} --prepare --incremental-dir), and use the folder of the full backup"
+                f"{where}: an incremental backup contains only changes. Apply the incremental backup to the"
+                f" full backup ({tool} --prepare --incremental-dir), and use the folder of the full backup"
             )
         if said is not None and not (said[1] == "log-applied" and of_mariadb):
             raise InputError(f"{where}: the backup is not prepared. Run {tool} --prepare on the folder first")
@@ -69,8 +69,8 @@ def check_data(data: Path) -> None:
         )
     if any(data.glob("*.pid")):
         raise InputError(
-            f"{where}: the folder contains a pid file, so a server seems to use it. Stop the server, or use the folder"
-            " of"
+            f"{where}: the folder contains a pid file, so a server is probably using the folder. Stop the server, or"
+            " use the folder of"
             " a stopped server"
         )
     elsewhere = next(data.rglob("*.isl"), None)
@@ -83,8 +83,9 @@ def check_data(data: Path) -> None:
     tablespace = _tablespace_elsewhere(data / DICTIONARY)
     if tablespace is not None:
         raise InputError(
-            f"{where}: the data dictionary names {printable(tablespace)}, which exists on this machine. A server on the"
-            " copy would write to this file. Move the file into the data folder, or copy the folder on another machine"
+            f"{where}: the data dictionary refers to the file {printable(tablespace)}, which exists on this machine. A"
+            " server on the copy would write to this file. Move the file into the data folder, or copy the folder on"
+            " another machine"
         )
 
 

@@ -83,7 +83,9 @@ def _counts(con: Any, found: IndexUse) -> dict[tuple[str, ...], int] | None:
     counted = query_or_none(con, USER_STATISTICS, 4) if switched and str(switched[0][0]) == "1" else None
     if counted is not None:
         found.basis = "userstat"
-        found.unknown.append("the time when userstat began to count (it may have been enabled or flushed at any time)")
+        found.unknown.append(
+            "the time when userstat began to count (someone may have enabled or flushed userstat at any time)"
+        )
         return {_names(row): _uses(row[3]) for row in counted}
     found.unknown.append("the number of uses of each index (performance_schema and userstat are off)")
     return None

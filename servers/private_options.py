@@ -87,7 +87,7 @@ def check_options(options: Mapping[str, str]) -> None:
         names = meanings(plain)
         if fixed := _begun(names, FIXED):
             hint = f". {DATA_FOLDER}" if fixed == "datadir" else ""
-            raise InputError(f"{shown}: a private server sets its own {fixed}{hint}")
+            raise InputError(f"{shown}: querytape sets {fixed} itself for a private server{hint}")
         if found := _begun(names, ELSEWHERE):
             raise InputError(f"{shown}: a private server does not accept options that name files ({found})")
         if found := _begun(names, RUNS) or next((each for each in FAMILIES for name in names if _kin(name, each)), ""):

@@ -113,7 +113,7 @@ def install_line() -> str:
     found = next((name for name in INSTALLERS if shutil.which(name, path=search_path())), "apt-get")
     words, starts = INSTALLERS[found]
     user = "" if os.geteuid() == 0 else "sudo "
-    return f"Install its programs with: {user}{words} ({starts})"
+    return f"Install MariaDB's programs with: {user}{words} ({starts})"
 
 
 @cache

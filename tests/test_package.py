@@ -202,7 +202,7 @@ def test_demo_without_a_server_shows_the_install_command(installed: Path, tmp_pa
     assert done.returncode == 1, done.stderr
     assert done.stdout == ""
     assert re.fullmatch(
-        r"querytape: no mariadb server on this machine\. Install its programs with: (sudo )?apt-get install --no-install-recommends "
+        r"querytape: no mariadb server on this machine\. Install MariaDB's programs with: (sudo )?apt-get install --no-install-recommends "
         r"mariadb-server-core mariadb-client-core \(.*\)\nThen run `querytape demo` again\.\n",
         done.stderr,
     ), done.stderr

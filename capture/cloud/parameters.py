@@ -157,9 +157,7 @@ def take_back(cloud: Cloud, group: Group, changes: Sequence[Change]) -> Left:
             continue
         if now is None or not same(str(now), change.wanted):
             found = "not set" if now is None else repr(now)
-            text = (
-                f"{change.name} is now {found}: somebody else changed it, so querytape does not restore the old value"
-            )
+            text = f"somebody else changed {change.name} (now {found}), so querytape does not restore the old value"
             left += Left(changed=(text,))
         elif change.role == RESET:
             reset.append((change.name, None))
@@ -317,8 +315,8 @@ def _audit_changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change
         if not instance.groups:
             raise RefusedError(f"{instance.name} has no parameter group")
         note = (
-            "querytape does not change MARIADB_AUDIT_PLUGIN in the option group. Its SERVER_AUDIT_EVENTS must contain"
-            " CONNECT,QUERY. --query-limit must equal its SERVER_AUDIT_QUERY_LOG_LIMIT"
+            "querytape does not change MARIADB_AUDIT_PLUGIN in the option group. The plugin's SERVER_AUDIT_EVENTS must"
+            " contain CONNECT,QUERY. --query-limit must equal the plugin's SERVER_AUDIT_QUERY_LOG_LIMIT"
         )
         return instance.groups[0], [], [note]
     own = next((group for group in instance.groups if group.of_cluster), None)
@@ -365,4 +363,4 @@ def restore_rds(cloud: Cloud, name: str, path: Path | None) -> list[str]:
         raise RefusedError("; ".join((*left.changed, *left.refused)) + f" ({where} is kept)")
     where.unlink(missing_ok=True)
     done = ", ".join(change.name for change in saved.changes) or "nothing"
-    return [f"restored the {group} to its values of {saved.at}: {done}", *left.changed]
+    return [f"restored the values that the {group} had at {saved.at}: {done}", *left.changed]

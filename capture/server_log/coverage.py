@@ -125,7 +125,7 @@ class Coverage:
             return []
         out = ["capture packets", "restart the clients' connection pool during the capture"]
         out += ["use --read general, which logs all sessions"] if method != "general" else []
-        return [{"kind": "coverage", "text": f"{self.sentence()}. To capture more: {', or '.join(out)}"}]
+        return [{"kind": "coverage", "text": f"{self.sentence()}. To capture more statements: {', or '.join(out)}"}]
 
 
 def percent(share: float) -> str:

@@ -159,7 +159,9 @@ def _not_logged(facts: Facts, method: str) -> list[str]:
     open_now = (facts.connected or 1) - 1
     if open_now <= 0 or GLOBAL_CONTROL in facts.variables:
         return []
-    return [f"open connections: {open_now:,}. This server logs their statements only after they reconnect"]
+    return [
+        f"open connections: {open_now:,}. This server logs statements of these connections only after they reconnect"
+    ]
 
 
 def _table(method: str) -> str:
@@ -210,8 +212,11 @@ def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
             " sessions",
         ]
     if any(change.role == CONTROL for change in changes):
-        return [f"{kept}. {GLOBAL_CONTROL} stays 'all' until then, so that these sessions use the global threshold"]
-    return [f"{kept}. After the capture they write nothing, because the slow log is off again"]
+        return [
+            f"{kept}. {GLOBAL_CONTROL} stays 'all' until these sessions disconnect, so that they use the global"
+            " threshold"
+        ]
+    return [f"{kept}. After the capture these sessions write nothing, because the slow log is off again"]
 
 
 @dataclass(frozen=True)

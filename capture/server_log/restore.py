@@ -219,8 +219,8 @@ def take_back(con: "Connection[Any]", path: Path, saved: RestoreFile) -> tuple[R
             saved = replace(saved, changes=tuple(c for c in saved.changes if c is not change))
             replace_restore_file(path, saved)
             text = (
-                f"{change.name} is now {now!r}: somebody else changed it from {change.before!r}, so querytape keeps the"
-                " new value"
+                f"somebody else changed {change.name} from {change.before!r} to {now!r}, so querytape keeps the new"
+                " value"
             )
             left += Left(changed=(text,))
             continue
@@ -305,7 +305,7 @@ def _wait(
             if found is not None:
                 have = "has" if len(found) == 1 else "have"
                 text = f"{plural(len(found), 'session')} still {have} the settings of the capture"
-            watch.say(f"{text}. Waiting at most {rest:,.0f} s for them to disconnect")
+            watch.say(f"{text}. Waiting at most {rest:,.0f} s for these sessions to disconnect")
             time.sleep(min(POLL_S, rest))
             with suppress(TargetError):
                 found = _look(target, span)
@@ -343,15 +343,15 @@ def _still(target: Target, found: list[Carrier] | None, saved: RestoreFile) -> l
     return [
         f"NOT RESTORED: {hold}. With the old value, {who}",
         "to restore the settings, restart the clients' connection pool or KILL these sessions (--end-sessions ends idle"
-        f" ones). Then run `querytape capture server {saved.server} --restore`. --log-again does not wait for the"
-        " sessions",
+        f" sessions). Then run `querytape capture server {saved.server} --restore`. To restore the settings without"
+        " waiting for these sessions, add --log-again",
     ]
 
 
 def _ended(found: list[Carrier] | None, held: bool) -> list[str]:
     """Return a message about the sessions that still have the capture's settings, and about their effect."""
     if found == []:
-        return ["no session has the settings of the capture any longer"] if held else []
+        return ["no session still has the settings of the capture"] if held else []
     who = "sessions that this account cannot see may have long_query_time = 0" if found is None else _carry(found)
     if held:
         return [f"{who}. EACH OF THESE SESSIONS WRITES EVERY STATEMENT into the server's own slow log (--log-again)"]

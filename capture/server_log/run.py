@@ -276,7 +276,7 @@ def restore_server(target: Target, path: Path | None, watch: WatchOptions) -> Ha
         if saved.log_file and Path(saved.log_file).exists()
         else ""
     )
-    head = f"restored {target.name} to its settings of {saved.at}: {done or 'nothing was changed'}{log}"
+    head = f"restored the settings that {target.name} had at {saved.at}: {done or 'nothing was changed'}{log}"
     return replace(back, lines=(head, *left.changed, *back.lines))
 
 

@@ -151,8 +151,7 @@ def restore(con: "Connection[Any]", changes: Sequence[Change]) -> Left:
         if not same(now, change.wanted):
             left += Left(
                 changed=(
-                    f"{change.name} is now {now!r}: somebody else changed it, so querytape does not restore"
-                    f" {change.before!r}",
+                    f"somebody else changed {change.name} to {now!r}, so querytape does not restore {change.before!r}",
                 )
             )
             continue

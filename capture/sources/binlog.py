@@ -49,9 +49,9 @@ KIND = SourceKind(
     title="mysqlbinlog's output",
     help="""Record the writes of a binary log from the output of mysqlbinlog.
 
-    The tape contains the statements that changed data, in the order of their commits. It contains no reads, durations
-    or errors. Row events have a statement only if the server also logged the statement. Times are start times, with a
-    resolution of one second or better.""",
+    The tape contains the statements that changed data, in the order of their commits. The tape contains no reads,
+    durations or errors. Row events have a statement only if the server also logged the statement. Times are start
+    times, with a resolution of one second or better.""",
     examples="""\
 Examples:
   mysqlbinlog mysql-bin.000042 | querytape capture binlog - -o w.tape

@@ -214,7 +214,7 @@ def check_columns(source: str, columns: Iterable[str]) -> None:
 KIND = SourceKind(
     name="csv",
     title="CSV",
-    help="""Record CSV files with a header line; options map the columns.
+    help="""Record CSV files with a header line. Options map the columns.
 
     Fields: time and statement (both required), duration, thread_id, user, host, db, errno, rows_sent, rows_examined,
     rows_affected, bytes_sent, lock, command, error. Times are numbers since 1970, or text in UTC or --log-timezone.

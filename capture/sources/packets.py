@@ -120,7 +120,7 @@ def decrypted(description: Mapping[str, Any]) -> list[str]:
     reasons = unread_reasons(description)
     return [
         f"decrypted {plural(description['decrypted'], 'connection')} with {keys}"
-        + (f", but not all connections ({reasons})" if reasons else ""),
+        + (f". Some connections could not be decrypted ({reasons})" if reasons else ""),
         *borrowed(description),
     ]
 
@@ -172,7 +172,7 @@ def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
         ports = " ".join(f"--port {port}" for port in description.get("ports", "").split())
         text = (
             f"encrypted connections that are not on the tape: {count:,} of {connections:,}"
-            f" ({'; '.join(filter(None, (ports, reasons)))}). Give their keys with --keylog, capture the slow log, or"
+            f" ({'; '.join(filter(None, (ports, reasons)))}). Give the TLS keys with --keylog, capture the slow log, or"
             " capture on the unencrypted side of a TLS proxy"
         )
         warnings.append({"kind": "encrypted", "text": text})
@@ -208,10 +208,10 @@ def foreign(description: Mapping[str, Any]) -> list[TapeWarning]:
         warnings.append({"kind": "x_protocol", "text": text})
     if count := description.get("without_event"):
         first = description["first_without_event"]
-        text = f"{plural(count, 'connection')} sent bytes, but no statement. The first one: {first}"
+        text = f"{plural(count, 'connection')} sent bytes, but no statement. First connection: {first}"
         warnings.append({"kind": "without_event", "text": text})
     if count := description.get("ip_incomplete"):
-        text = f"incomplete IP packets: {count:,}. Fragments are missing, or the snapshot length truncated them"
+        text = f"incomplete IP packets: {count:,}. Fragments are missing, or the snapshot length truncated packets"
         warnings.append({"kind": "ip_fragment", "text": text})
     return warnings
 
@@ -235,7 +235,7 @@ def passed_over(description: Mapping[str, Any]) -> list[str]:
     if sealed:
         notes.append(f"packets of unsupported protocols: {', '.join(sealed)}")
     if likely := description.get("mysql_ports", "").split():
-        notes.append(f"skipped ports that look like MySQL: add {' '.join(f'--port {port}' for port in likely)}")
+        notes.append(f"skipped ports with probable MySQL traffic: add {' '.join(f'--port {port}' for port in likely)}")
     if likely := description.get("x_ports", "").split():
         notes.append(f"skipped ports with the X protocol, which is not supported: {', '.join(likely)}")
     return notes
@@ -254,8 +254,8 @@ def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
         warnings.append({"kind": "dropped", "text": f"the capture dropped {plural(dropped, 'packet')}"})
     if description.get("filters_ports_only"):
         text = (
-            "libpcap filters only the ports on this interface. Packets in tunnels and fragments are not recorded."
-            " To record them, use a pipe:"
+            "libpcap filters only the ports on this interface. Tunneled packets and IP fragments are not recorded."
+            " To record these packets, use a pipe:"
             " sudo tcpdump -i INTERFACE -s 0 -U -w - | querytape capture packets - -o x.tape"
         )
         warnings.append({"kind": "live_filter", "text": text})

@@ -76,7 +76,8 @@ def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any
 
 def _note(kept: EventFilter, before: int) -> str:
     more = (
-        f". It also contains {plural(before, 'earlier event')} of these sessions (SET, USE, prepared statements, ...)"
+        f". The tape also contains {plural(before, 'earlier event')} of these sessions (SET, USE, prepared statements,"
+        " ...)"
     )
     return f"the tape contains only selected events ({kept.sentence()}){more if before else ''}"
 
@@ -120,7 +121,7 @@ def open_finished(path: Path) -> Folder:
     """Open a tape. Raises InputError if its capture was killed and the tape was not completed afterwards."""
     tape = open_folder("tape", path)
     if not tape.finished:
-        raise InputError(f"{path}: the tape is not finished: run `querytape inspect {path}` first to complete the tape")
+        raise InputError(f"{path}: the tape is not finished. Run `querytape inspect {path}` to complete the tape")
     return tape
 
 

@@ -265,7 +265,7 @@ class Following:
             text = f"--keep dropped {plural(self.lost, 'event')} that the follower had not yet read"
             found.append({"kind": "lost", "text": text})
         if self.ended == "killed":
-            text = "the capture was killed. Events that it had not yet published are missing from the end of the tape"
+            text = "the capture was killed. Unpublished events are missing from the end of the tape"
             found.append({"kind": "killed", "text": text})
         if self.ended is None or self._waiting:
             until = max((part["last_ns"] for part in self._given), default=0)

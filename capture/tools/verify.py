@@ -20,7 +20,9 @@ from ..storage import open_storage
 FOLLOWS = "the events are not affected: --salvage writes a new tape from the events"
 OTHER_PARTS = "--salvage writes a new tape from the remaining parts"
 GATHERED_AGAIN = f"remove {SET}, and make a set of the intact tapes with `querytape tape set`"
-DEALT_AGAIN = f"split the original tape again with `querytape tape deal`. If it is gone, {GATHERED_AGAIN}"
+DEALT_AGAIN = (
+    f"split the original tape again with `querytape tape deal`. If the original tape is gone, {GATHERED_AGAIN}"
+)
 TABLES = ("sessions", "digests", "problems")
 # Reads every value of every column, because reading finds damage.
 _ALL = ", ".join(f'count("{name}"), max(hash("{name}"))' for name, _ in columns("tape", "events"))

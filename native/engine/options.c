@@ -17,7 +17,8 @@ int qt_options_check(const struct qt_engine_options *o, struct qt_error *err)
         return qt_fail(err, QT_EINVALID, "the read target needs a user, and either host or socket");
     if (o->follows && (o->pace == QT_PACE_NONE || o->order_tables > 0 || o->max_concurrent_sessions > 0))
         return qt_fail(err, QT_EINVALID,
-                       "option follows requires a pace, and excludes order_tables and max_concurrent_sessions");
+                       "the option 'follows' requires a pace, and cannot be combined with order_tables or "
+                       "max_concurrent_sessions");
 #define REFUSE_LESS(name, least) \
     if (o->name < (least)) \
         return qt_fail(err, QT_EINVALID, "expected " #name " of at least " #least);

@@ -199,11 +199,12 @@ static struct qt_span statement_of(const struct qt_pending_command *c)
 
 static void tell_misfit(struct qt_decoder *d, const struct qt_pending_command *c)
 {
-    char message[128];
+    char message[160];
     size_t len = c->payload.len + 1;
-    snprintf(message, sizeof message,
-             "the execution does not match its prepared statement (parameters: %u) from byte %zu of %zu",
-             (unsigned)c->stmt->params, d->misfit, len);
+    snprintf(
+        message, sizeof message,
+        "the execution does not match its prepared statement (parameters: %u). The mismatch begins at byte %zu of %zu",
+        (unsigned)c->stmt->params, d->misfit, len);
     qt_decoder_problem(d, c->packet, "execution_does_not_fit", message, NULL, len);
 }
 

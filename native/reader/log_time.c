@@ -195,13 +195,13 @@ static void report_jump(struct qt_problems *problems, const struct qt_jump *jump
     if (seconds > 0)
         snprintf(text, sizeof text,
                  "the local time jumps forward by %lld s: daylight saving time began, or the server was silent."
-                 " Pass --log-timezone NAME to resolve the jump.",
+                 " Add --log-timezone NAME to convert the times correctly.",
                  (long long)seconds);
     else
         snprintf(text, sizeof text,
-                 "the local time goes back by %lld s: daylight saving time ended, or the clock was set back. Events "
-                 "after the jump"
-                 " are placed close together. Pass --log-timezone NAME to resolve the jump.",
+                 "the local time goes back by %lld s: daylight saving time ended, or the clock was set back. The "
+                 "times of events after the jump are too close together. Add --log-timezone NAME to convert the times "
+                 "correctly.",
                  (long long)-seconds);
     qt_problems_add(problems, jump->file, jump->line, jump->offset,
                     -jump->ahead_ns > HARMLESS || seconds > 0 ? "ambiguous_time" : "clock_set_back", text, NULL, 0);

@@ -108,8 +108,8 @@ def _tape(plan: Plan, partial_ok: bool) -> Iterator[Finding]:
     if plan.disordered:
         yield Finding(
             "warning",
-            f"times run backwards in {plural(plan.disordered, 'session')}. The replay keeps the order of the events"
-            " and increases the affected times",
+            f"event times are not in order in {plural(plan.disordered, 'session')}. The replay keeps the order of"
+            " the events and increases the affected times",
         )
     for note in plan.order_notes:
         yield Finding("warning", f"--order commit: {note}")
@@ -142,15 +142,15 @@ def unknown_overrides(ids: int, seconds: int) -> list[str]:
         texts.append(
             f"--insert-id original: the tape lacks the ids of {plural(ids, 'INSERT')}. The target generates its own"
             " ids, and rows of several sessions may swap their ids. Packets and binary logs contain the first id of"
-            " a statement. Slow logs contain it only if the binary log has the statement format. Later ids of a"
+            " a statement. Slow logs contain this id only if the binary log has the statement format. Later ids of a"
             " statement require the source's auto_increment_increment and auto_increment_offset (capture with"
             " --source). No source contains the ids of rows that triggers and routines insert"
         )
     if seconds:
         texts.append(
             f"--now original: {plural(seconds, 'statement')} arrived in one second and ended in a later second. The"
-            " replay sets the second of the arrival, but the original server may have used a later second"
-            " (now_uncertain)"
+            " replay sets `timestamp` to the second of the arrival, but the original server may have used a later"
+            " second (now_uncertain)"
         )
     return texts
 
@@ -184,7 +184,7 @@ def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "refuse",
             f"the target is the tape's source server ({facts.identity}): choose another target. If the target is a"
-            " copy of the source server, remove auto.cnf from its data folder and restart the target",
+            " copy of the source server, remove auto.cnf from the copy's data folder and restart the target",
         )
 
 
@@ -246,13 +246,16 @@ def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
     if library.names:
         names = listed([printable(name) for name in library.names])
         callers = listed([printable(name) for name in library.callers])
-        by_others = f" Statements that use views or routines which may call them are not sent either ({callers})."
+        by_others = (
+            f" Views and routines that may call these functions: {callers}. Statements that use these views or routines"
+            " are also not sent."
+        )
         hidden = by_others if callers else ""
         yield Finding(
             "warning",
             f"the target has {plural(len(library.names), 'loadable function')} ({names}), which read-only sessions"
             f" do not restrict. Statements that call loadable functions are not sent (not_permitted).{hidden}"
-            " --allow-statement instance sends them",
+            " To send all these statements, add --allow-statement instance",
         )
     elif library.names is None:
         yield Finding(
@@ -268,7 +271,9 @@ def _users(plan: Plan, target: Target) -> Iterator[Finding]:
     others = sorted(set(plan.users) - set(accounts))
     if accounts and others:
         yield Finding(
-            "warning", f"users of the tape without an account are replayed as {target.user!r}: {listed(others)}"
+            "warning",
+            f"users of the tape that --users and --map-user do not contain: {listed(others)}. The replay uses"
+            f" the account {target.user!r} for their sessions",
         )
     if unknown := sorted(set(accounts) - set(plan.users)):
         yield Finding("warning", f"--users or --map-user contains users that are not on the tape: {listed(unknown)}")
@@ -290,8 +295,8 @@ def _collations(plan: Plan, facts: Facts) -> Iterator[Finding]:
         name = COLLATION_NAMES.get(number) or f"character set {charset or 'unknown'}"
         yield Finding(
             "warning",
-            f"{plural(sessions, 'session')} logged in with collation {number} ({name}), which the target does not"
-            f" know. The target uses the default collation of {charset or 'the character set'}, so strings may"
+            f"{plural(sessions, 'session')} logged in with collation {number} ({name}), but the target lacks this"
+            f" collation. The target uses the default collation of {charset or 'the character set'}, so strings may"
             " compare and sort differently",
         )
 
@@ -325,8 +330,8 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"the optimizer statistics show too few rows for {plural(len(facts.stale), 'table')}"
-            f" ({listed([printable(name) for name in facts.stale])}), as after a restore. Statements may get"
-            " different plans and lock more rows. Run ANALYZE TABLE to update the statistics",
+            f" ({listed([printable(name) for name in facts.stale])}). This is typical after a restore. Statements"
+            " may get different plans and lock more rows. Run ANALYZE TABLE to update the statistics",
         )
 
 

@@ -58,8 +58,8 @@ class Channel:
         text = json.dumps({"kind": kind, **values}).encode()
         if len(text) > MAX_JSON or len(body) > MAX_BODY:
             raise ChannelClosed(
-                f"a message between lead and driver is too large: {len(text):,} bytes of JSON, {len(body):,} bytes"
-                " of data"
+                f"a message between the lead process and a driver is too large: {len(text):,} bytes of JSON,"
+                f" {len(body):,} bytes of data"
             )
         with self._sending:
             self._send(memoryview(HEAD.pack(len(text), len(body)) + text + body))
@@ -112,7 +112,7 @@ class Channel:
             return None
         n, more = HEAD.unpack_from(self._buffer)
         if n > MAX_JSON or more > most:
-            raise self._ended("received data that is not a message of a lead or driver")
+            raise self._ended("received data that is not a message of a lead process or driver")
         end = HEAD.size + n + more
         if len(self._buffer) < end:
             return None
@@ -122,7 +122,7 @@ class Channel:
             values = json.loads(text.decode())
             return Message(str(values.pop("kind")), values, body, time.monotonic_ns())
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise self._ended("received data that is not a message of a lead or driver") from error
+            raise self._ended("received data that is not a message of a lead process or driver") from error
 
     def _ended(self, why: str) -> ChannelClosed:
         self.close()

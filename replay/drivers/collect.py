@@ -22,7 +22,9 @@ from ..run_folder import open_storage
 from ..summary import IN_ACCOUNTING, RunSummary, file_entries
 from .merging import PARTS, lateness_of, whole_ticks
 
-LATE = "the lead was lost during the run, so the target's counters end early. `querytape collect` merged the parts"
+LATE = (
+    "the lead process was lost during the run, so the target's counters end early. `querytape collect` merged the parts"
+)
 
 
 def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
@@ -33,7 +35,7 @@ def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
     """
     info = _read(run)
     if "driver_run" not in info:
-        raise InputError(f"{run}: not a run by several drivers, so there is nothing to collect")
+        raise InputError(f"{run}: the run did not use several drivers, so there is nothing to collect")
     if is_held(run):
         raise InputError(f"{run}: the replay is still running: wait until it ends")
     given = {number: part for part in parts for number in [_number(part, info)]}
@@ -85,7 +87,7 @@ def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[
     missing = [entry for entry in info["drivers"] if entry["number"] not in there]
     if missing:
         named = ", ".join(f"driver {entry['number']} ({entry['host']})" for entry in missing)
-        raise InputError(f"{run}: the lead was lost, so all parts are required. Missing: {named}")
+        raise InputError(f"{run}: the lead process was lost, so all parts are required. Missing: {named}")
     return [entry["number"] for entry in info["drivers"]]
 
 

@@ -81,7 +81,7 @@ class Receiver:
         """Write one piece of a file. Raises InputError if the piece is not the next piece of one of the run's files."""
         name, at, size = str(message.values["name"]), int(message.values["at"]), int(message.values["size"])
         if not _NAME.fullmatch(name):
-            raise InputError(f"{name[:80]!r} is not a valid file name of a run")
+            raise InputError(f"{name[:80]!r} is not a valid file name for a run")
         final = self._part / name
         partial = final.with_name(final.name + ".partial")
         (self._part / "outcomes").mkdir(parents=True, exist_ok=True)

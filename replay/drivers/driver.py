@@ -99,7 +99,7 @@ class Driver(Watcher, ReplayGroup):
                 self._take(message)
                 if self._dismissed.is_set():
                     return
-            self.lead_lost = f"the lead sent nothing for {self._silent_s:g} s"
+            self.lead_lost = f"the lead process sent nothing for {self._silent_s:g} s"
             self._channel.close()
         except ChannelClosed as error:
             self.lead_lost = str(error)
@@ -149,7 +149,7 @@ class Driver(Watcher, ReplayGroup):
     def _wait_for(self, waiting: "queue.Queue[Message | None]") -> Message:
         message = waiting.get()
         if message is None:
-            raise QuerytapeError(f"the lead was lost before the first event was sent: {self.lead_lost}")
+            raise QuerytapeError(f"the lead process was lost before the first event was sent: {self.lead_lost}")
         return message
 
     def started(self, engine: Engine) -> None:

@@ -63,7 +63,7 @@ def replay_as_driver(
     shown.finding(
         Finding(
             "info",
-            f"joined the lead at {address[0]}:{address[1]} as driver {number} of {count} with the tapes"
+            f"joined the lead process at {address[0]}:{address[1]} as driver {number} of {count} with the tapes"
             f" {', '.join(names)}",
         )
     )
@@ -73,7 +73,7 @@ def replay_as_driver(
     if driver.merged:
         remove_folder(options.output)
         return Ended(number, summary, None)
-    return Ended(number, summary, driver.lead_lost or "the lead did not add the part to its run")
+    return Ended(number, summary, driver.lead_lost or "the lead process did not add this driver's part to the run")
 
 
 def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, list[str], str]:
@@ -85,7 +85,7 @@ def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, lis
     message = channel.receive(WELCOME_S)
     if message is None or message.kind != "welcome":
         channel.close()
-        why = "nothing came" if message is None else str(message.values.get("text") or message.kind)[:500]
-        raise QuerytapeError(f"{where}: the lead refused this driver: {why}")
+        why = "no reply" if message is None else str(message.values.get("text") or message.kind)[:500]
+        raise QuerytapeError(f"{where}: the lead process refused this driver: {why}")
     values = message.values
     return int(values["number"]), int(values["count"]), [str(name) for name in values["names"]], str(values["run"])

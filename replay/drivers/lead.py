@@ -104,7 +104,7 @@ class Lead:
             for member in self.members:
                 member.send("stop")
             if not self._running and (sent := self._sent_all_the_same()):
-                text = f"{error}; the drivers nevertheless sent {plural(sent, 'event')} before they stopped"
+                text = f"{error}. The drivers sent {plural(sent, 'event')} before they stopped"
                 raise QuerytapeError(text) from error
             raise
         finally:
@@ -157,7 +157,7 @@ class Lead:
                 self._check()
                 if until is not None and time.monotonic() > until:
                     missing = ", ".join(member.name for member in self.members if not done(member))
-                    raise QuerytapeError(f"{missing} did not {what} within {seconds:g} s; nothing was sent")
+                    raise QuerytapeError(f"{missing} did not {what} within {seconds:g} s. No event was sent")
                 if time.monotonic() - shown > 1:
                     shown = time.monotonic()
                     if what == "plan":
@@ -176,7 +176,9 @@ class Lead:
             if member.lost is not None:
                 raise QuerytapeError(f"{member.name} was lost before the first event was sent: {member.lost}")
             if member.late is not None:
-                raise QuerytapeError(f"{member.name} received the start time too late; nothing was sent: {member.late}")
+                raise QuerytapeError(
+                    f"{member.name} received the start time too late ({member.late}). No event was sent"
+                )
         if self.stops:
             raise KeyboardInterrupt
 

@@ -116,11 +116,11 @@ class Listener:
 
     def _objection(self, hello: dict[str, Any]) -> str | None:
         if hello.get("tape") != self._expected.tape_id:
-            return "the tape of the driver is not the lead's tape"
+            return "the driver's tape differs from the tape of the lead process"
         prints = hello.get("prints")
         if other := differing(self._expected.prints, prints if isinstance(prints, dict) else {}):
             return (
-                f"the options of the driver differ from the lead's options: {', '.join(other)} (names of the"
-                " parameters in run.json)"
+                f"the driver's options differ from the options of the lead process: {', '.join(other)} (parameter"
+                " names in run.json)"
             )
         return None

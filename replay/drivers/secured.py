@@ -38,7 +38,7 @@ def make_key(path: Path) -> bytes:
         with os.fdopen(handle, "wb") as file:
             file.write(text + b"\n")
     except OSError as error:
-        raise InputError(f"{path}: cannot write the join key: {error.strerror}") from error
+        raise InputError(f"{path}: cannot write the key file: {error.strerror}") from error
     return text
 
 
@@ -53,9 +53,9 @@ def read_key(path: Path | None) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InputError(f"{path}: cannot read the join key: {error.strerror}") from error
+        raise InputError(f"{path}: cannot read the key file: {error.strerror}") from error
     if stat.S_IMODE(mode) & 0o077:
-        raise InputError(f"{path}: other users can read this join key: chmod 600 {path}")
+        raise InputError(f"{path}: other users can read this key file: chmod 600 {path}")
     return _checked(text, str(path))
 
 
@@ -63,13 +63,15 @@ def lead_key(path: Path | None) -> bytes:
     """Return the key of the lead process. Create the key file if it does not exist. Raises InputError."""
     key = read_key(path)
     if key is None and path is None:
-        raise InputError(f"a lead needs a join key to authenticate its drivers: use --join-key FILE, or set {VARIABLE}")
+        raise InputError(
+            f"the lead process needs a key to authenticate its drivers: use --join-key FILE, or set {VARIABLE}"
+        )
     return key if key is not None else make_key(path)  # type: ignore[arg-type]
 
 
 def _checked(text: bytes, where: str) -> bytes:
     if len(text) < KEY_BYTES:
-        raise InputError(f"{where}: expected a join key of at least {KEY_BYTES} random characters, found {len(text)}")
+        raise InputError(f"{where}: expected a key of at least {KEY_BYTES} random characters, found {len(text)}")
     return text
 
 
@@ -135,11 +137,15 @@ def admit(
         version, other = str(hello.values.get("version"))[:40], str(hello.values.get("nonce"))[:80]
         if hello.values.get("protocol") != PROTOCOL or version != __version__:
             channel.send("refused", reason="version")
-            raise QuerytapeError(f"{who}: refused a driver of querytape {version}, because the lead runs {__version__}")
+            raise QuerytapeError(
+                f"{who}: refused a driver with querytape {version}, because the lead process runs {__version__}"
+            )
         said = str(hello.values.get("proof"))
         if not hmac.compare_digest(said.encode(), proof(key, "driver", other, nonce, certificate).encode()):
             channel.send("refused", reason="key")
-            raise QuerytapeError(f"{who}: refused a driver with another join key")
+            raise QuerytapeError(
+                f"{who}: refused a driver whose key differs from the key of the lead process (--join-key)"
+            )
         channel.send("admitted", proof=proof(key, "lead", nonce, other, certificate))
         return channel, dict(_next(channel, "hello").values)
     except QuerytapeError as error:
@@ -157,7 +163,7 @@ def join(address: tuple[str, int], key: bytes, **hello: Any) -> Channel:
         sock = client_context().wrap_socket(socket.create_connection(address, HANDSHAKE_S))
     except OSError as error:
         reason = getattr(error, "reason", None) or error.strerror or error
-        raise QuerytapeError(f"{where}: cannot connect to the lead: {reason}") from error
+        raise QuerytapeError(f"{where}: cannot connect to the lead process: {reason}") from error
     certificate = sock.getpeercert(binary_form=True) or b""
     channel = Channel(sock)
     try:
@@ -165,7 +171,7 @@ def join(address: tuple[str, int], key: bytes, **hello: Any) -> Channel:
         if lead.values.get("protocol") != PROTOCOL or lead.values.get("version") != __version__:
             channel.send("driver", protocol=PROTOCOL, version=__version__, nonce="", proof="")
             raise QuerytapeError(
-                f"{where}: the lead runs querytape {str(lead.values.get('version'))[:40]}, and this driver runs"
+                f"{where}: the lead process runs querytape {str(lead.values.get('version'))[:40]}, but this driver runs"
                 f" {__version__}. Install the same version on all hosts"
             )
         nonce, other = secrets.token_hex(16), str(lead.values.get("nonce"))[:80]
@@ -174,7 +180,8 @@ def join(address: tuple[str, int], key: bytes, **hello: Any) -> Channel:
         said = str(_next(channel, "admitted").values.get("proof"))
         if not hmac.compare_digest(said.encode(), proof(key, "lead", other, nonce, certificate).encode()):
             raise QuerytapeError(
-                f"{where}: the server at this address does not know the join key, so it is not the lead"
+                f"{where}: the server at this address does not have the key of --join-key, so it is not the lead"
+                " process"
             )
         channel.send("hello", **hello)
     except QuerytapeError as error:
@@ -189,7 +196,9 @@ def _next(channel: Channel, kind: str) -> Message:
     if message is None:
         raise ChannelClosed(f"received no message for {HANDSHAKE_S:g} s")
     if message.kind == "refused" and message.values.get("reason") == "key":
-        raise ChannelClosed("the lead has another join key, or the connection was intercepted")
+        raise ChannelClosed(
+            "the --join-key of the lead process differs from this driver's key, or the connection was intercepted"
+        )
     if message.kind != kind:
         raise ChannelClosed(f"expected {kind}, found {message.kind[:40]}")
     return message

@@ -80,7 +80,9 @@ def part_of(tape: Folder, names: Sequence[str]) -> Folder:
         return tape
     kept = [number for number, member in enumerate(tape.members) if member.tape.path.name in names]
     if len(kept) != len(names):
-        raise InputError(f"{tape.path}: expected the tapes {', '.join(names)}, which the lead assigned to this driver")
+        raise InputError(
+            f"{tape.path}: expected the tapes {', '.join(names)}, which the lead process assigned to this driver"
+        )
     members = tuple(tape.members[number] for number in kept)
     counts = dict(tape.info["counts"])
     for what in ("events", "sessions"):

@@ -10,7 +10,6 @@ from typing import Any
 import duckdb
 
 from ...common.duck import load_sql
-from ...common.units import plural
 from ...schemas import Folder
 from ...schemas.names import FLAGS
 
@@ -103,9 +102,12 @@ def count_restored(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) ->
 def state_lines(info: dict[str, Any]) -> list[str]:
     """Return a warning line about state that could not be restored. Return no lines if all state was restored."""
     state = info.get("state") or {}
-    parts = [f"{n:,} failed with {errno}" for errno, n in state.get("failed", {}).items()]
+    parts = [f"{n:,} failed with error {errno}" for errno, n in state.get("failed", {}).items()]
     parts += [f"{n:,} not sent ({reason})" for reason, n in state.get("not_sent", {}).items()]
     if not parts:
         return []
     total = state["restored"] + sum(state["failed"].values()) + sum(state["not_sent"].values())
-    return [f"  WARNING: {plural(total, 'statement')} should restore the state of sessions: {', '.join(parts)}"]
+    return [
+        "  WARNING: the replay did not restore the complete state of sessions. Statements for this purpose:"
+        f" {total:,}, {', '.join(parts)}"
+    ]

@@ -126,7 +126,9 @@ class Explainer:
             raise NotAskedError("EXPLAIN of the statement may do more than read")
         tables, calls = self._normalizer.names(text)
         if named := self._library.named_by(map(_bare, tables), map(_bare, calls)):
-            raise NotAskedError(f"{named} is or calls a loadable function, which may do anything")
+            raise NotAskedError(
+                f"{named} is or calls a loadable function, and the effects of this function are unknown"
+            )
         if CLASSES[seen.class_] == "read" and not seen.actions & ACTIONS["locking_read"]:
             return True
         if CLASSES[seen.class_] not in ("read", "write"):

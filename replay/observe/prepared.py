@@ -93,12 +93,12 @@ def prepared_warnings(prepared: dict[str, Any] | None) -> Iterator[str]:
     if unseen := prepared["unseen"]:
         ended = len(prepared["rolled_back"]) + len(prepared["left"])
         yield (
-            f"XA: {MAY_NOT_SEE}. According to the answers, the replay prepared {plural(unseen, 'transaction')}, of"
-            f" which {ended or 'none'} remained open"
+            f"XA: {MAY_NOT_SEE}. According to the target's answers, the replay prepared"
+            f" {plural(unseen, 'transaction')}, and {ended or 'none'} of them remained open"
         )
     if names := prepared["rolled_back"]:
         yield (
-            f"XA: querytape rolled back {plural(len(names), 'transaction')} that the replay had prepared and not"
+            f"XA: querytape rolled back {plural(len(names), 'transaction')} that the replay had prepared but not"
             f" ended ({', '.join(names[:SHOWN])}). The data may differ from the original data"
         )
     if literals := prepared["left"]:

@@ -80,8 +80,8 @@ COUNT_CALLS = (
     " OR end_ns >= lead(start_ns) OVER by_start)"
 )
 ONLY_ARRIVALS = (
-    "the log contains only arrival times. Commits keep the order of arrival, and so do writes of the same row"
-    " outside transactions"
+    "the log contains only arrival times. The replay keeps the arrival order of commits. It also keeps the arrival"
+    " order of writes to the same row outside transactions"
 )
 
 

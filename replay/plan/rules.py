@@ -50,14 +50,14 @@ class Rules:
             raise OptionError(f"--allow-statement {unknown[0]}: expected one of {known}")
         if self.max_concurrent_sessions and (self.pace.paced or self.amplification.amplify > 1 or self.commit_order):
             raise InputError(
-                "a limit of concurrent sessions requires --pace none, without --order commit and --amplify"
+                "max_concurrent_sessions requires --pace none, and cannot be combined with --order commit or --amplify"
             )
         if self.selection.resume and self.amplification.total > 1:
             raise OptionError("--resume: a run with --amplify or --loop cannot be resumed")
         if self.commit_order and self.amplification.total > 1:
             raise InputError(
-                "--order commit cannot be combined with --amplify or --loop, because copies of a session have no"
-                " order on the tape"
+                "--order commit cannot be combined with --amplify or --loop, because the tape has no order for"
+                " copies of a session"
             )
 
 

@@ -37,7 +37,7 @@ def test_complete_session_state_gives_no_warning() -> None:
         "not_shown": [],
     }
     (note,) = notes
-    assert "sessions open on the source: 9. The tape contains 3 of these sessions, with 3 statements" in note
+    assert "sessions open on the source: 9. The tape contains 3 of these sessions, and 3 statements" in note
     assert warnings == []
 
 
@@ -46,7 +46,7 @@ def test_incomplete_session_state_is_reported() -> None:
     given = HandedOver(NINE, {"no_text": 2}, ("user variables", "prepared statements"))
     info, notes, warnings = describe_state(events(), given, ASKED, MOMENT_NS - 1)
     assert info["open_sessions"]["asked"] == "after"
-    assert any("read after the traffic" in note for note in notes)
+    assert any("after the traffic" in note for note in notes)
     assert any("before the capture: user variables, prepared statements" in note for note in notes)
     (warning,) = warnings
     assert "2 prepared statements whose full text the server does not show" in warning["text"]

@@ -11,5 +11,5 @@ def test_target_is_a_url_or_a_private_server() -> None:
     """A URL is kept as text. The options of a private server are parsed, and invalid options are refused at once."""
     assert parse_replay_options(["--target", "mysql://a@h/shop", "-o", "r"])["target"] == "mysql://a@h/shop"
     assert parse_replay_options(["--target", "sandbox:mysql", "-o", "r"])["target"] == Sandbox("mysql")
-    with pytest.raises(InputError, match="a private server sets its own datadir"):
+    with pytest.raises(InputError, match="querytape sets datadir itself"):
         parse_replay_options(["--target", "sandbox?datadir=/var/lib/mysql", "-o", "r"])

@@ -22,7 +22,9 @@ def test_new_folder_is_private(tmp_path: Path) -> None:
     path = tmp_path / "shop.tape"
     new_folder(path, "events", "facts")
     assert [mode(path), mode(path / "events"), mode(path / "facts")] == [0o700] * 3
-    with pytest.raises(InputError, match=r"shop.tape already exists: choose another name with -o, or remove it first"):
+    with pytest.raises(
+        InputError, match=r"shop.tape already exists: choose another name with -o, or remove the existing"
+    ):
         new_folder(path)
 
 

@@ -34,7 +34,7 @@ def test_data_folder_must_be_usable(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         check_room(tmp_path)
     monkeypatch.undo()
     (tmp_path / "host.pid").write_text("1")
-    with pytest.raises(InputError, match="a server seems to use it"):
+    with pytest.raises(InputError, match="a server is probably using the folder"):
         check_room(tmp_path)
     assert size_of(tmp_path) == 1_000_001
 

@@ -91,13 +91,13 @@ def test_summary_begins_with_the_followed_tape() -> None:
     counts = {"sessions_rested": 0, "sessions_reopened": 0}
     assert follow_lines({"follow": None}) == []
     (line,) = follow_lines({"follow": STORY, "accounting": counts})
-    assert "was still growing: it had 5 events until" in line
-    assert "followed it to 50 events until" in line
-    assert line.endswith("when the capture ended")
+    assert "was still growing when the replay began (5 events until" in line
+    assert "UTC (50 events). " in line
+    assert line.endswith("Then the capture ended")
     assert follow_problem(STORY) is None
     lost = {**STORY, "lost": 7, "ended": None}
     lines = follow_lines({"follow": lost, "accounting": {**counts, "sessions_rested": 3}})
-    assert lines[0].endswith("the capture continues")
+    assert lines[0].endswith("The capture continues")
     assert lines[1] == "  LOST: the capture's --keep dropped 7 events before the replay could read them"
     assert "3 times" in lines[2]
     assert "killed" in (follow_problem({**STORY, "ended": "killed"}) or "")

@@ -127,7 +127,7 @@ def test_endless_statement_is_stopped_at_the_end_of_the_drain(shop: Server, tmp_
     assert time.monotonic() - began < SOON_S
     assert accounting(summary) == (2, 0, 0, 1)
     assert summary.info["drain"]["cut"] == 1
-    assert summary.info["partial"].startswith("1 event without an answer at the end of --drain, 1 event not sent")
+    assert summary.info["partial"].startswith("no answer to 1 event before the end of --drain: 1 event not sent")
     assert summary.info["accounting"]["reasons"] == {"not_sent": {"drain_timeout": 1}}
     assert summary.info["sessions"]["in_transaction_at_end"] == 1
 

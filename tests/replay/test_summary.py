@@ -38,7 +38,7 @@ def ended(**values: Any) -> Any:
             " (2.00s); 3 events",
         ),
         ({"feeder_error": OSError("gone")}, "the tape could not be read to its end (gone): 3 events not sent"),
-        ({"drain_timeout": 1}, "1 event without an answer at the end of --drain, 3 events not sent"),
+        ({"drain_timeout": 1}, "no answer to 1 event before the end of --drain: 3 events not sent"),
     ],
 )
 def test_summary_gives_the_first_reason_for_a_partial_run(values: dict[str, Any], sentence: str) -> None:

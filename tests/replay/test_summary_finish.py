@@ -45,7 +45,7 @@ def test_run_json_has_all_keys_of_a_finished_run(made: Made) -> None:
     generator = said.pop("generator")
     assert [generator[name] for name in ("cpu_ns", "engine_cpu_ns", "threads_peak", "warnings")] == [66, 55, 6, [
         f"{IN_ACCOUNTING.index('rows_too_large') + 1} rows in answers exceeded the memory limit of a session"
-        " (max_allowed_packet, or a share of 1 GiB). querytape closed each such connection with error 2013. Replay fewer"
+        " (max_allowed_packet, or the session's part of 1 GiB). querytape closed each such connection with error 2013. Replay fewer"
         " sessions (--sessions), or raise the target's max_allowed_packet",
         f"the queue was full while events were overdue: {IN_ACCOUNTING.index('overload_drops') + 1} events were dropped."
         " Raise --queue-memory, or lower the speed"
@@ -297,7 +297,7 @@ def test_lost_sessions_without_unsent_events_are_allowed(made: Made) -> None:
 @pytest.mark.parametrize(
     ("stats", "fields", "partial"),
     [
-        ({"drain_timeout": 2}, {}, "2 events without an answer at the end of --drain, 0 events not sent"),
+        ({"drain_timeout": 2}, {}, "no answer to 2 events before the end of --drain: 0 events not sent"),
         *[({"ended_by": why}, {}, f"stopped after 2.5 s: {text}; 0 events not sent") for why, text in ENDED_BY.items()],
         (
             {"drain_timeout": 2},

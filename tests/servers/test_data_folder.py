@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("a.pid", "7", "a server seems to use it"),
+        ("a.pid", "7", "a server is probably using the folder"),
         ("xtrabackup_checkpoints", "backup_type = full-backuped\n", "not prepared. Run xtrabackup --prepare"),
         ("mariadb_backup_checkpoints", "backup_type = full-backuped\n", "not prepared. Run mariadb-backup --prepare"),
         (
@@ -89,7 +89,9 @@ def test_tablespace_outside_the_folder_is_refused(tmp_path: Path, before: bytes)
     check_data(data)  # the file does not exist yet
     other.parent.mkdir()
     other.write_bytes(b"rows")
-    with pytest.raises(InputError, match=f"the data dictionary names {other}, which exists on this machine"):
+    with pytest.raises(
+        InputError, match=f"the data dictionary refers to the file {other}, which exists on this machine"
+    ):
         check_data(data)
 
 
@@ -109,13 +111,15 @@ def test_tables_outside_the_folder_are_refused(
         else:
             first.execute(f"CREATE TABLESPACE ts ADD DATAFILE '{places[1]}/ts.ibd'")
         first.stop()
-        with pytest.raises(InputError, match=r"is outside the folder|the data dictionary names /tmp/qt-elsewhere"):
+        with pytest.raises(
+            InputError, match=r"is outside the folder|the data dictionary refers to the file /tmp/qt-elsewhere"
+        ):
             start_server(first.kind, data=first.datadir)
         if modern:
             again = server_factory(kind, {"loose-innodb-directories": ";".join(map(str, places))})
             again.execute(f"CREATE TABLESPACE ts ADD DATAFILE '{places[1]}/ts.ibd'")
             again.stop()
-            with pytest.raises(InputError, match=r"the data dictionary names /tmp/qt-elsewhere-.*/ts.ibd"):
+            with pytest.raises(InputError, match=r"the data dictionary refers to the file /tmp/qt-elsewhere-.*/ts.ibd"):
                 start_server(again.kind, data=again.datadir)
     finally:
         for place in places:

@@ -76,7 +76,7 @@ def test_install_hint_is_one_command(
     monkeypatch.setattr("querytape.servers.programs.os.geteuid", lambda: 0 if root else 1000)
     said = missing_sentence("mariadb")
     assert said.startswith(
-        f"no mariadb server on this machine. Install its programs with: {'' if root else 'sudo '}{line}"
+        f"no mariadb server on this machine. Install MariaDB's programs with: {'' if root else 'sudo '}{line}"
     )
 
 

@@ -48,7 +48,7 @@ def test_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         ("sandbox?a=1&a=2", "--target sandbox: a is given twice"),
         ("sandbox?data=/nowhere", "--target sandbox: data=/nowhere: no such folder"),
         ("sandbox?folder=/srv", "--target sandbox: folder: a private server does not accept options with a path"),
-        ("sandbox?datadir=/srv", "--target sandbox: datadir: a private server sets its own datadir"),
+        ("sandbox?datadir=/srv", "--target sandbox: datadir: querytape sets datadir itself for a private server"),
     ],
 )
 def test_error_names_the_target_and_the_wrong_part(text: str, expected: str) -> None:

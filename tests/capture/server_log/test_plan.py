@@ -95,12 +95,12 @@ def test_plan_describes_the_effect_on_open_sessions() -> None:
     """If the slow log was off before, open sessions do no harm. If it was on, it stays off until they end. With Percona
     Server's global control, the control is kept. A capture of the general log has no such effect.
     """
-    assert "they write nothing" in notes()
+    assert "these sessions write nothing" in notes()
     on = notes(slow_query_log="ON")
     assert "own slow log (/var/log/own.log) is on" in on
     assert "stays off until these sessions are gone" in on
     percona = notes(**{"slow_query_log": "ON", GLOBAL_CONTROL: ""})
-    assert "stays 'all' until then" in percona
+    assert "stays 'all' until these sessions disconnect" in percona
     assert "open connections" not in percona
     assert "open connections: 3" in on
     assert "long_query_time" not in notes("general")

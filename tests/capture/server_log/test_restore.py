@@ -282,7 +282,7 @@ def test_log_disabled_by_somebody_else_stays_off(tmp_path: Path) -> None:
     saved = recording(server, path)
     server.variables["slow_query_log"] = "OFF"
     saved, left = take_back(server.connection(), path, saved)
-    assert "is now 'OFF': somebody else changed it" in left.changed[0]
+    assert "to 'OFF', so querytape keeps the new value" in left.changed[0]
     assert settle(FakeTarget(server), path, saved, SPAN, PATIENT).done
     assert server.variables == BEFORE | {"slow_query_log": "OFF"}
 

@@ -131,7 +131,7 @@ def test_setting_changed_by_somebody_else_is_kept() -> None:
     left = restore(server.connection(), changes)
     assert left.refused == ()
     (text,) = left.changed
-    assert text.startswith("long_query_time is now '0.500000': somebody else changed it")
+    assert text.startswith("somebody else changed long_query_time to '0.500000'")
     assert server.variables == VARIABLES | {"long_query_time": "0.500000"}
 
 

@@ -123,7 +123,7 @@ def test_port_only_filter_gives_a_warning() -> None:
     assert unread({"filters_ports_only": 0}) == []
     (warning,) = unread({"filters_ports_only": 1})
     assert warning["kind"] == "live_filter"
-    for part in ("only the ports", "Packets in tunnels and fragments are not recorded", "tcpdump -i INTERFACE"):
+    for part in ("only the ports", "Tunneled packets and IP fragments are not recorded", "tcpdump -i INTERFACE"):
         assert part in warning["text"]
 
 

@@ -124,7 +124,7 @@ def test_offset_of_the_first_incomplete_value_is_reported(cut: int, tmp_path: Pa
         assert params == b"E\2\0" + struct.pack("<I", 1) + b"\0\1" + TEXT * 2 + values[:10]
         assert (read.kinds, read.description["executions_that_do_not_fit"]) == ([], 0)
         return
-    where = f"prepared statement (parameters: 2) from byte {13 if cut < 5 else 18} of {12 + cut}: "
+    where = f"prepared statement (parameters: 2). The mismatch begins at byte {13 if cut < 5 else 18} of {12 + cut}: "
     assert params[:1] == b"R"
     assert where in read.problems[0]["detail"]
     assert (read.kinds, read.description["executions_that_do_not_fit"]) == (["execution_does_not_fit"], 1)

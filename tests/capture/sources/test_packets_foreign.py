@@ -183,7 +183,7 @@ def test_skipped_packets_are_summarized(tmp_path: Path) -> None:
     assert done.code == 0
     assert "packets skipped: 1 not TCP, " in done.out
     assert "TCP on other ports (ports 3307, 3308, 33060, 80)" in done.out
-    assert "ports that look like MySQL: add --port 3307 --port 3308" in done.out
+    assert "ports with probable MySQL traffic: add --port 3307 --port 3308" in done.out
     assert "ports with the X protocol, which is not supported: 33060" in done.out
 
 

@@ -15,4 +15,4 @@ def test_run_of_a_single_process_cannot_be_collected(tmp_path: Path) -> None:
     run = make_run(tmp_path / "a.run", make_tape(tmp_path / "t.tape", [{}]), [{}])
     found = CliRunner().invoke(collect_command, [str(run)])
     assert isinstance(found.exception, InputError)
-    assert "not a run by several drivers" in str(found.exception)
+    assert "the run did not use several drivers" in str(found.exception)

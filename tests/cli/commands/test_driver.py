@@ -45,5 +45,5 @@ def test_unreachable_lead_is_named_and_no_run_is_written(tmp_path: Path) -> None
     words = [str(tape), *GIVEN[:2], "-o", str(tmp_path / "p.run"), "--join", f"127.0.0.1:{port}"]
     found = CliRunner().invoke(driver_command, [*words, "--join-key", str(tmp_path / "k")])
     assert isinstance(found.exception, QuerytapeError)
-    assert f"127.0.0.1:{port}: cannot connect to the lead" in str(found.exception)
+    assert f"127.0.0.1:{port}: cannot connect to the lead process" in str(found.exception)
     assert not (tmp_path / "p.run").exists()

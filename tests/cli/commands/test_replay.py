@@ -52,7 +52,7 @@ def test_broken_order_waits_are_reported_once_and_exit_with_4(broken: int, code:
     info["generator"]["warnings"] += order_warnings(info)
     summary = RunSummary(tmp_path / "t.run", info)
     lines = summary_lines(summary)
-    said = [at for at, text in enumerate(lines) if "ended at --order-bound" in text]
+    said = [at for at, text in enumerate(lines) if "the limit of --order-bound" in text]
     assert said == ([1] if broken else [])
     assert exit_code(summary) == code
 

@@ -81,15 +81,16 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
         {"facts": {"library": LibraryFunctions(("f", "g\x1b[31m"), ("v", "w\x1b[31m"))}},
         [
             "warning: the target has 2 loadable functions (f, g [31m), which read-only sessions do not restrict."
-            " Statements that call loadable functions are not sent (not_permitted). Statements that use views or routines"
-            " which may call them are not sent either (v, w [31m). --allow-statement instance sends them"
+            " Statements that call loadable functions are not sent (not_permitted). Views and routines that may call"
+            " these functions: v, w [31m. Statements that use these views or routines are also not sent. To send all these"
+            " statements, add --allow-statement instance"
         ],
     ),
     ({"facts": {"library": LibraryFunctions(("f",))}, "writes": True, "info": KNOWN_SOURCE}, []),
     (
         {"facts": {"stale": ("shop.t", "shop.u")}},
         [
-            "warning: the optimizer statistics show too few rows for 2 tables (shop.t, shop.u), as after a restore."
+            "warning: the optimizer statistics show too few rows for 2 tables (shop.t, shop.u). This is typical after a restore."
             " Statements may get different plans and lock more rows. Run ANALYZE TABLE to update the statistics"
         ],
     ),
@@ -104,7 +105,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"disordered": 2, "order_notes": ["a note", "another"]},
         [
-            "warning: times run backwards in 2 sessions. The replay keeps the order of the events and increases the"
+            "warning: event times are not in order in 2 sessions. The replay keeps the order of the events and increases the"
             " affected times",
             "warning: --order commit: a note",
             "warning: --order commit: another",
@@ -146,7 +147,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
         {"info": {"server": {"identity": "B"}}},
         [
             "refuse: the target is the tape's source server (B): choose another target. If the target is a copy of"
-            " the source server, remove auto.cnf from its data folder and restart the target"
+            " the source server, remove auto.cnf from the copy's data folder and restart the target"
         ],
     ),
     ({"info": {"server": {"identity": None}}, "facts": {"identity": None}}, []),
@@ -206,7 +207,8 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"users": {"b": 2, "a": 1, "c": 1}, "accounts": ("c", "z", "y")},
         [
-            "warning: users of the tape without an account are replayed as 'app': a, b",
+            "warning: users of the tape that --users and --map-user do not contain: a, b. The replay uses the account 'app'"
+            " for their sessions",
             "warning: --users or --map-user contains users that are not on the tape: y, z",
         ],
     ),
@@ -221,15 +223,15 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
             ]
         },
         [
-            "warning: 1 session logged in with collation 248 (gb18030_chinese_ci), which the target does not know. The target uses the default"
+            "warning: 1 session logged in with collation 248 (gb18030_chinese_ci), but the target lacks this collation. The target uses the default"
             " collation of the character set, so strings may compare and sort differently",
-            "warning: 1,000 sessions logged in with collation 249 (gb18030_bin), which the target does not know. The target uses the default"
+            "warning: 1,000 sessions logged in with collation 249 (gb18030_bin), but the target lacks this collation. The target uses the default"
             " collation of gb18030, so strings may compare and sort differently",
-            "warning: 2 sessions logged in with collation 255 (utf8mb4_0900_ai_ci), which the target does not know. The target uses the default"
+            "warning: 2 sessions logged in with collation 255 (utf8mb4_0900_ai_ci), but the target lacks this collation. The target uses the default"
             " collation of utf8mb4, so strings may compare and sort differently",
-            "warning: 3 sessions logged in with collation 7 (character set unknown), which the target does not know. The target uses the default"
+            "warning: 3 sessions logged in with collation 7 (character set unknown), but the target lacks this collation. The target uses the default"
             " collation of the character set, so strings may compare and sort differently",
-            "warning: 1 session logged in with collation 8 (character set x), which the target does not know. The target uses the default"
+            "warning: 1 session logged in with collation 8 (character set x), but the target lacks this collation. The target uses the default"
             " collation of x, so strings may compare and sort differently",
         ],
     ),
@@ -372,7 +374,7 @@ def test_read_target_is_described_and_checked() -> None:
     assert as_lines(check_read_target(given, reads, facts, FACTS)) == [
         "info: reads outside transactions are sent to ro@db3:3306/x (8.0.36)",
         "refuse: the target is the tape's source server (C): choose another target. If the target is a copy of the"
-        " source server, remove auto.cnf from its data folder and restart the target",
+        " source server, remove auto.cnf from the copy's data folder and restart the target",
         "refuse: the target lacks the schema 'x' of --target, or 'ro' may not see it. Restore the schema, or GRANT"
         " access",
         "refuse: the replay needs 10 concurrent connections and 3 are in use, but the target's max_connections is"
@@ -398,13 +400,13 @@ def test_unknown_values_of_overrides_are_counted() -> None:
     ids = (
         "--insert-id original: the tape lacks the ids of {}. The target generates its own ids, and rows of several"
         " sessions may swap their ids. Packets and binary logs contain the first id of a statement. Slow logs"
-        " contain it only if the binary log has the statement format. Later ids of a statement require the source's"
+        " contain this id only if the binary log has the statement format. Later ids of a statement require the source's"
         " auto_increment_increment and auto_increment_offset (capture with --source). No source contains the ids of"
         " rows that triggers and routines insert"
     )
     seconds = (
-        "--now original: {} arrived in one second and ended in a later second. The replay sets the second of the"
-        " arrival, but the original server may have used a later second (now_uncertain)"
+        "--now original: {} arrived in one second and ended in a later second. The replay sets `timestamp` to the"
+        " second of the arrival, but the original server may have used a later second (now_uncertain)"
     )
     assert unknown_overrides(1, 0) == [ids.format("1 INSERT")]
     assert unknown_overrides(0, 1) == [seconds.format("1 statement")]

@@ -49,7 +49,7 @@ def test_parts_of_a_killed_lead_are_collected(shop: Server, tmp_path: Path) -> N
 
     shutil.copytree(run, tmp_path / "less.run")
     shutil.rmtree(tmp_path / "less.run" / "drivers" / "02")
-    with pytest.raises(InputError, match=r"the lead was lost, so all parts are required. Missing: driver 2 \("):
+    with pytest.raises(InputError, match=r"the lead process was lost, so all parts are required. Missing: driver 2 \("):
         collect(tmp_path / "less.run")
     again = collect(tmp_path / "less.run", [run / "drivers" / "02"])  # the second part is from another folder
     assert again.complete
@@ -76,7 +76,7 @@ def test_invalid_parts_of_a_run_are_refused(tmp_path: Path) -> None:
     run = make_run(tmp_path / "a.run", tape, [{}])
     with pytest.raises(InputError, match="not a run:"):
         collect(tmp_path / "nothing.run")
-    with pytest.raises(InputError, match="not a run by several drivers"):
+    with pytest.raises(InputError, match="the run did not use several drivers"):
         collect(run)
     lost = {"number": 1, "host": "h", "tapes": ["01.tape"], "lost": "why", "partial": None}
     mine = make_run(tmp_path / "b.run", tape, [{}], driver_run="r", drivers=[lost])

@@ -58,7 +58,7 @@ def test_files_of_a_part_arrive_unchanged(tmp_path: Path) -> None:
     "name", ["../a.parquet", "run.json", "/etc/x.parquet", "outcomes/../x.parquet", "outcomes/part-A.parquet", ""]
 )
 def test_a_driver_cannot_write_outside_its_part(name: str, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not a valid file name of a run"):
+    with pytest.raises(InputError, match="is not a valid file name for a run"):
         Receiver(tmp_path).take(piece(name, 0, 1, b"x"))
     assert list(tmp_path.iterdir()) == []
 

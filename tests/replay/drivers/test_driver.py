@@ -142,7 +142,8 @@ def test_loss_of_the_lead_before_the_start_ends_the_driver(how: str, stopped: li
     if how == "ends":
         lead.close()
     with pytest.raises(
-        QuerytapeError, match=r"the lead was lost before the first event was sent: .*(was closed|was lost|sent nothing)"
+        QuerytapeError,
+        match=r"the lead process was lost before the first event was sent: .*(was closed|was lost|sent nothing)",
     ):
         driver.span(1, 2)
     driver._dismissed.wait(20)

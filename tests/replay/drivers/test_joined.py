@@ -157,21 +157,21 @@ def test_refused_driver_gets_the_reason(shop: Server, tmp_path: Path, stack: Exi
     other.chmod(0o600)
     code, said = bench.driver(7, port, key=other).end()
     assert code == 1
-    assert "the lead has another join key" in said
-    lead.saw("refused a driver with another join key")
+    assert "the --join-key of the lead process differs from this driver's key" in said
+    lead.saw("refused a driver whose key differs from the key of the lead process")
     code, said = bench.driver(7, port, "--speed", "2").end()
     assert code == 1
-    assert "differ from the lead's options: speed" in said
+    assert "differ from the options of the lead process: speed" in said
     (tmp_path / "elsewhere").mkdir()
     code, said = bench.driver(7, port, tapes=prime_set(tmp_path / "elsewhere", 2, 7 * MS)).end()
     assert code == 1
-    assert "is not the lead's tape" in said
+    assert "differs from the tape of the lead process" in said
     with socket.create_connection(("127.0.0.1", port)) as noise:
         noise.sendall(b"GET / HTTP/1.0\r\n\r\n")
         lead.saw("the TLS handshake failed")
     channel = Channel(client_context().wrap_socket(socket.create_connection(("127.0.0.1", port))))
     channel.send("driver", protocol=1, version="0.0.1", nonce="", proof="")
-    lead.saw("refused a driver of querytape 0.0.1")
+    lead.saw("refused a driver with querytape 0.0.1")
     channel.close()
     assert not list(tmp_path.glob("part-7.run"))
     assert written(shop) == {}
@@ -182,7 +182,7 @@ def test_refused_driver_gets_the_reason(shop: Server, tmp_path: Path, stack: Exi
     other.chmod(0o644)
     code, said = bench.driver(7, port, key=other).end()
     assert code == 1
-    assert "other users can read this join key" in said
+    assert "other users can read this key file" in said
 
 
 @pytest.mark.long
@@ -234,7 +234,7 @@ def test_missing_driver_ends_the_run_before_any_statement(shop: Server, tmp_path
     there = bench.driver(1, port)
     code, said = lead.end()
     assert code == 1
-    assert re.search(r"driver 2 .*did not join within 5 s; nothing was sent", said)
+    assert re.search(r"driver 2 .*did not join within 5 s\. No event was sent", said)
     code, said = there.end()
     assert code != 0
     assert written(shop) == {}

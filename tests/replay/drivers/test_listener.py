@@ -54,10 +54,10 @@ def test_drivers_are_admitted_one_after_another(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tape", "prints", "why"),
     [
-        ("other", PRINTS, "is not the lead's tape"),
-        ("t", {"speed": "xx", "pace": "cd"}, "differ from the lead's options: speed "),
-        ("t", {"speed": "ab", "pace": "cd", "new": "x"}, "differ from the lead's options: new "),
-        ("t", None, "differ from the lead's options: pace, speed "),
+        ("other", PRINTS, "differs from the tape of the lead process"),
+        ("t", {"speed": "xx", "pace": "cd"}, "differ from the options of the lead process: speed "),
+        ("t", {"speed": "ab", "pace": "cd", "new": "x"}, "differ from the options of the lead process: new "),
+        ("t", None, "differ from the options of the lead process: pace, speed "),
     ],
 )
 def test_refusal_of_a_driver_is_reported_on_both_sides(tape: str, prints: object, why: str, tmp_path: Path) -> None:

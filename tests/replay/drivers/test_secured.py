@@ -67,10 +67,10 @@ def test_equal_keys_give_an_encrypted_channel() -> None:
 
 def test_different_keys_are_refused_on_both_sides() -> None:
     there = lead()
-    with pytest.raises(QuerytapeError, match="the lead has another join key, or the connection was intercepted"):
+    with pytest.raises(QuerytapeError, match="the --join-key of the lead process differs from this driver's key"):
         join(("127.0.0.1", there.port), b"x" * 32)
     there.end()
-    assert "refused a driver with another join key" in str(there.error)
+    assert "refused a driver whose key differs from the key of the lead process" in str(there.error)
 
 
 def test_different_versions_are_refused_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_different_versions_are_refused_on_both_sides(monkeypatch: pytest.Monkey
 
     there = Side(of_old)
     with pytest.raises(
-        QuerytapeError, match=r"the lead runs querytape 0\.0\.1, and this driver runs .* Install the same"
+        QuerytapeError, match=r"the lead process runs querytape 0\.0\.1, but this driver runs .* Install the same"
     ):
         join(("127.0.0.1", there.port), KEY)
     there.end()
@@ -92,7 +92,7 @@ def test_different_versions_are_refused_on_both_sides(monkeypatch: pytest.Monkey
     channel = Channel(client_context().wrap_socket(socket.create_connection(("127.0.0.1", there.port))))
     channel.send("driver", protocol=secured.PROTOCOL + 1, version="9.9.9", nonce="", proof="")
     there.end()
-    assert "refused a driver of querytape 9.9.9" in str(there.error)
+    assert "refused a driver with querytape 9.9.9" in str(there.error)
 
 
 def test_false_lead_is_refused() -> None:
@@ -110,7 +110,7 @@ def test_false_lead_is_refused() -> None:
             return None
 
     there = Side(pretend)
-    with pytest.raises(QuerytapeError, match="does not know the join key, so it is not the lead"):
+    with pytest.raises(QuerytapeError, match="does not have the key of --join-key, so it is not the lead process"):
         join(("127.0.0.1", there.port), KEY)
     there.end()
     assert there.result is None
@@ -132,10 +132,10 @@ def test_intercepted_connection_is_refused() -> None:
             other.send(message.kind, message.body, **message.values)
 
     middle = Side(between)
-    with pytest.raises(QuerytapeError, match="another join key, or the connection was intercepted"):
+    with pytest.raises(QuerytapeError, match="differs from this driver's key, or the connection was intercepted"):
         join(("127.0.0.1", middle.port), KEY)
     there.end()
-    assert "another join key" in str(there.error)
+    assert "whose key differs from the key of the lead process" in str(there.error)
 
 
 def test_old_tls_and_plain_data_are_refused() -> None:
@@ -151,7 +151,7 @@ def test_old_tls_and_plain_data_are_refused() -> None:
     assert "127.0.0.1: the TLS handshake failed" in str(there.error)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with pytest.raises(QuerytapeError, match=f"127.0.0.1:{port}: cannot connect to the lead"):
+    with pytest.raises(QuerytapeError, match=f"127.0.0.1:{port}: cannot connect to the lead process"):
         join(("127.0.0.1", port), KEY)
 
 

@@ -113,7 +113,7 @@ def test_restored_session_state_is_counted(tmp_path: Path) -> None:
     state = count_restored(small_database(), open_folder("tape", tape), open_folder("run", run))
     assert state == {"restored": 1, "failed": {"1231": 2}, "not_sent": {"redacted": 1}}
     (line,) = state_lines({"state": state})
-    assert line.endswith("4 statements should restore the state of sessions: 2 failed with 1231, 1 not sent (redacted)")
+    assert line.endswith("Statements for this purpose: 4, 2 failed with error 1231, 1 not sent (redacted)")
     assert state_lines({"state": {"restored": 4, "failed": {}, "not_sent": {}}}) == []
     assert state_lines({}) == []
 

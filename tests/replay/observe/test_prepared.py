@@ -65,7 +65,7 @@ def test_unfinished_xa_transaction_is_rolled_back(any_shop: Server, tmp_path: Pa
     assert summary.info["prepared"] == {"rolled_back": ["'g2','b'"], "left": [], "unseen": 0}
     assert exit_code(summary) == ExitCode.INCOMPLETE
     lines = summary_lines(summary)
-    said = "  WARNING: XA: querytape rolled back 1 transaction that the replay had prepared and not ended ('g2','b')"
+    said = "  WARNING: XA: querytape rolled back 1 transaction that the replay had prepared but not ended ('g2','b')"
     assert [line.startswith(said) for line in lines[:3]].count(True) == 1
 
 

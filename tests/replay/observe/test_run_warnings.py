@@ -32,7 +32,7 @@ CALIBRATION = {"levels": [{"queries_per_second": 100_000.0, "pace": "schedule", 
     [
         ({}, None),
         ({"generator": {"cpu_ns": 15_000_000_000}}, "75% of this machine's 2 cores"),
-        ({"accounting": {"executed": 900_000}}, "sent 90,000 queries per second, 90% of"),
+        ({"accounting": {"executed": 900_000}}, "sent 90,000 queries per second. This is 90% of"),
         (
             {"lateness": {"tool_p99_ns": 4_000_000}},
             "at least 4.0 ms late (`querytape calibrate` on this machine: 0.09 ms)",
