@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures that many tests share: private servers, and samples of real logs next to the checkout.
-
-A test is skipped if this machine lacks a requirement. The last lines of the test run list each reason. The marks of a
-test decide its tier (docs/testing.md). A test without the mark cannot start servers or a browser.
+"""Fixtures that many tests share: private servers, and samples of real logs in a folder next to the checkout. A test is
+skipped if this machine lacks something that the test needs. The last lines of the test run list each reason. The marks
+of a test decide its tier (docs/testing.md). A test without the mark `server` or `browser` cannot start servers or a
+browser.
 """
 
 import gc
@@ -22,7 +22,7 @@ from querytape.common.signals import ENDING
 from querytape.servers.programs import find_program, missing_sentence
 from querytape.servers.sandbox import Server, start_server
 
-gc.disable()  # until collection ends, because it rescans permanent objects
+gc.disable()  # disabled during collection, because it scans permanent objects again and again
 CHECKOUT = Path(__file__).resolve().parent.parent
 WHOLE = CHECKOUT / "tests" / "whole"
 SAMPLES = Path(os.environ.get("QT_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
@@ -43,13 +43,13 @@ ServerFactory = Callable[..., Server]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each test the marks of its fixtures. All tests of tests/whole get the mark `server`.
 
-    Files of tests/whole run first, because a long test that starts last keeps the other workers waiting.
+    Files of tests/whole run first. A long test that starts last would keep the other workers waiting.
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         marks = {GIVEN[name] for name in fixtures if name in GIVEN}
         if "samples" in fixtures and not SAMPLES.is_dir():
-            marks.add("long")  # a long run reports missing samples
+            marks.add("long")  # the long tier reports missing samples
         if item.path.is_relative_to(WHOLE):
             marks.add("server")
         for mark in marks:
@@ -59,16 +59,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude permanent objects from garbage collection, which took a tenth of the CPU time."""
+    """Exclude permanent objects from garbage collection, which would otherwise take a tenth of the CPU time."""
     gc.collect()
     gc.freeze()
     gc.enable()
 
 
 def _sample(items: list[pytest.Item]) -> None:
-    """Keep one of every six cases of tests marked `sampled`, and mark the other cases as long.
-
-    The test's name decides which case stays. About half of the two-server tests therefore run on each server kind.
+    """Keep one of every six cases of tests marked `sampled`. Mark the other cases as long. The name of the test decides
+    which cases stay. About half of the two-server tests therefore run on each server kind.
     """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -83,14 +82,14 @@ def _sample(items: list[pytest.Item]) -> None:
 
 
 class OnlyWithMark:
-    """An audit hook that stops unmarked tests from starting servers or browsers, which would slow down the fast tier."""
+    """An audit hook that keeps unmarked tests from starting servers or browsers. These would slow down the fast tier."""
 
     def __init__(self) -> None:
         self.item: pytest.Item | None = None
         sys.addaudithook(self.look)
 
     def look(self, event: str, args: tuple[Any, ...]) -> None:
-        """Raise AssertionError if a test starts a program without the program's mark."""
+        """Raise AssertionError if a test starts a server or browser without its mark."""
         if event != "subprocess.Popen" or self.item is None or not isinstance(args[1], list):
             return
         for program in (Path(os.fsdecode(word)).name for word in args[1]):
@@ -104,13 +103,13 @@ only_with_mark = OnlyWithMark()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Record the test that begins."""
+    """Record which test begins."""
     only_with_mark.item = item
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _signals() -> None:
-    """Restore the default signal handlers. A shell that starts the tests with `&` ignores SIGINT, and nohup ignores
+    """Restore the default signal handlers. If a shell starts the tests with `&`, SIGINT is ignored, and nohup ignores
     SIGHUP.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -120,7 +119,7 @@ def _signals() -> None:
 
 @pytest.fixture(autouse=True)
 def _signals_stay(_signals: None) -> Iterator[None]:
-    """Fail a test that leaves a signal handler changed. Processes of later tests would ignore that signal."""
+    """Fail a test that leaves a signal handler changed. Otherwise, processes of later tests would ignore the signal."""
     before = {number: signal.getsignal(number) for number in ENDING}
     yield
     left = {number.name for number, handler in before.items() if signal.signal(number, handler) != handler}
@@ -128,12 +127,14 @@ def _signals_stay(_signals: None) -> Iterator[None]:
 
 
 def skip_loudly(request: pytest.FixtureRequest, sentence: str) -> None:
-    """Skip the test. The last lines of the test run repeat the reason."""
+    """Skip the test. The last lines of the test run list the reason."""
     pytest.skip(NOT_TESTED + sentence)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """List the reasons of all skipped tests, so that a passing run cannot hide them. The reports come from all workers."""
+    """List the reasons of all skipped tests, so that they are visible even if all tests pass. The reports come from all
+    workers.
+    """
     reports = terminalreporter.stats.get("skipped", [])
     reasons = [report.longrepr[2] for report in reports if isinstance(report.longrepr, tuple)]
     for reason, count in Counter(reason for reason in reasons if NOT_TESTED in reason).items():
@@ -143,7 +144,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_unconfigure(config: pytest.Config) -> Iterator[None]:
-    """List the failed tests again at the end, because the output of one failure can fill several pages."""
+    """List the failed tests once more at the end, because the output of one failure can fill several pages."""
     yield
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and not hasattr(config, "workerinput"):
@@ -172,7 +173,9 @@ def _shared(name: str, servers: dict[str, Server], request: pytest.FixtureReques
 
 
 def _end_connections(server: Server) -> None:
-    """End connections that a test has left open, such as a statement whose replay did not wait for the answer."""
+    """End connections that a test has left open. For example, a replay may have left a statement whose answer it did
+    not wait for.
+    """
     with closing(server.connect()) as con, con.cursor() as cursor:
         cursor.execute(OTHER_CONNECTIONS)
         for (number,) in cursor.fetchall():
@@ -182,8 +185,8 @@ def _end_connections(server: Server) -> None:
 
 @pytest.fixture
 def mariadb(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Iterator[Server]:
-    """Provide the private MariaDB that all tests share. A test must use its own schema and leave server settings
-    unchanged.
+    """Provide the private MariaDB that all tests share. A test must use its own schema and must not change server
+    settings.
     """
     yield from _shared("mariadb", _shared_servers, request)
 
@@ -203,7 +206,7 @@ def server(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -
 @pytest.fixture
 def server_factory(request: pytest.FixtureRequest) -> Iterator[ServerFactory]:
     """Start servers that only this test uses: `server_factory("mysql80", {"slow_query_log": "ON"})`. They are removed
-    at its end.
+    at the end of the test.
     """
     made: list[Server] = []
 
@@ -242,7 +245,7 @@ def samples(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def checkout() -> Path:
-    """Return the folder of the checkout."""
+    """Return the root folder of the checkout."""
     return CHECKOUT
 
 

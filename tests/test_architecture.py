@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Automatic checks of the project's structure: imports, constants shared by C and Python, licences, and file sizes."""
+"""Automatic checks of the project's structure: imports, constants of C and Python, licences, and file sizes."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from tests.helpers.graph import Graph, include_graph, ours, python_graph, rings,
 
 pytestmark = pytest.mark.slow
 
-# The parts that each part may import. Every part may import itself. docs/architecture.md contains this table.
+# For each part, the parts that it may import. Every part may import itself. docs/architecture.md contains this table.
 MAY_IMPORT = {
     "common": set(),
     "schemas": {"common"},
@@ -39,8 +39,8 @@ MAY_IMPORT = {
         "serve",
     },
 }
-# The layers inside a part, lowest first. A module imports from its own layer and lower layers. A folder stands for all
-# its modules.
+# The layers inside each part, lowest first. A module may import from its own layer and from lower layers. A folder
+# represents all its modules.
 LAYERS = {
     "analyze": (
         ("rows", "tape_rows"),
@@ -95,10 +95,11 @@ LAYERS = {
         ("",),
     ),
 }
-# Modules without a test file of the same name. Remove an entry when its test file exists, and add none.
+# Modules without a test file of the same name. Remove an entry when its test file exists. Add no new entry.
 WITHOUT_TEST_FILE: frozenset[str] = frozenset()
 # Files that search statement texts, with the number of searches. Only native/ should parse statements, so this list may
-# only shrink. The listed searches read values of a single execution, or apply rules of `lint`, which are data.
+# only become shorter. The listed searches read values of a single execution, or apply the rules of `lint`, which are
+# data.
 ASKS_TEXTS = {
     "analyze/lint/check.py": 3,
     "analyze/sql/lint/texts.sql": 1,
@@ -130,7 +131,7 @@ def test_parts_import_only_allowed_parts(part: str, graph: Graph) -> None:
 
 @pytest.mark.parametrize("part", sorted(LAYERS))
 def test_modules_import_only_from_their_layer_or_lower(part: str, graph: Graph) -> None:
-    """Every module belongs to a layer."""
+    """Every module must also belong to a layer."""
     floors = {name: floor for floor, names in enumerate(LAYERS[part]) for name in names}
     inside = {module: module[len(part) + 1 :].partition(".")[0] for module in graph if module.partition(".")[0] == part}
     assert sorted(set(inside.values()) - floors.keys()) == []
@@ -143,7 +144,9 @@ def test_modules_import_only_from_their_layer_or_lower(part: str, graph: Graph) 
 
 
 def test_only_native_code_parses_statements(checkout: Path) -> None:
-    """SQL and Python read the fields `properties`, `tables` and `calls` of digests and do not search statement texts."""
+    """SQL and Python read the fields `properties`, `tables` and `calls` of digests instead of searching statement
+    texts.
+    """
     files = [path for part in MAY_IMPORT for kind in ("*.sql", "*.py") for path in ours(checkout / part, kind)]
     found = {path: len(OF_TEXT.findall(path.read_text(encoding="utf-8"))) for path in files}
     assert {str(path.relative_to(checkout)): n for path, n in found.items() if n} == ASKS_TEXTS
@@ -155,14 +158,14 @@ def test_imports_have_no_cycle(graph: Graph) -> None:
 
 
 def test_includes_have_no_cycle(checkout: Path) -> None:
-    """A `.c` file and its header count as one node of the include graph."""
+    """In the include graph, a `.c` file and its header are one node."""
     graph = include_graph(checkout / "native")
     assert rings(graph) == []
     assert rings(units(graph)) == []
 
 
-def test_graphs_are_complete_and_cycles_are_detected(graph: Graph, checkout: Path) -> None:
-    """This test checks the import and include graphs that other tests use."""
+def test_graphs_are_complete_and_their_cycles_are_detected(graph: Graph, checkout: Path) -> None:
+    """The test checks the import graph and the include graph that other tests use."""
     assert "common.errors" in graph["capture.record_source"]
     assert "base/error.h" in include_graph(checkout / "native")["base/error.c"]
     assert rings({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
@@ -170,7 +173,7 @@ def test_graphs_are_complete_and_cycles_are_detected(graph: Graph, checkout: Pat
 
 
 def test_commands_do_not_import_each_other(graph: Graph) -> None:
-    """Code that two commands share belongs in `cli/` or in a lower part."""
+    """Code that two commands share must be in `cli/` or in a lower part."""
     commands = {module for module in graph if module.startswith("cli.commands.")}
     assert len(commands) > 10
     assert [(module, used) for module in commands for used in graph[module] & commands] == []
@@ -195,7 +198,7 @@ def test_modules_do_not_shadow_the_standard_library(graph: Graph) -> None:
 
 
 def test_every_module_has_a_test_file(graph: Graph, checkout: Path) -> None:
-    """The tests of `a/b.py` are in `tests/a/test_b.py`, or in several files whose names begin with `test_b`."""
+    """The tests of `a/b.py` are in `tests/a/test_b.py`, or in several files whose names start with `test_b`."""
     without = set()
     for module in graph:
         folder, _, name = module.rpartition(".")
@@ -207,9 +210,9 @@ def test_every_module_has_a_test_file(graph: Graph, checkout: Path) -> None:
     assert sorted(without) == sorted(WITHOUT_TEST_FILE)
 
 
-def test_private_headers_declare_only_types(checkout: Path) -> None:
-    """`FOLDER_state.h` declares no functions. Each `.c` file declares its functions in its own header, so that cycles
-    stay visible.
+def test_state_headers_declare_only_types(checkout: Path) -> None:
+    """`FOLDER_state.h` declares no functions. Each `.c` file declares its functions in its own header, so that include
+    cycles are detected.
     """
     headers = [path for path in ours(checkout / "native", "*.h") if path.name == f"{path.parent.name}_state.h"]
     assert headers
@@ -219,8 +222,8 @@ def test_private_headers_declare_only_types(checkout: Path) -> None:
     assert [path.name for path in ours(checkout / "native", "*_private.h")] == []
 
 
-def test_every_c_file_has_a_header(checkout: Path) -> None:
-    """Functions that querytape.h declares need no other header."""
+def test_every_c_file_has_its_own_header(checkout: Path) -> None:
+    """A file needs no header of its own if querytape.h declares its functions."""
     headers = "".join(path.read_text(encoding="utf-8") for path in sorted((checkout / "native").glob("querytape*.h")))
     public = set(re.findall(r"\b(qt_\w+)\(", headers))
     found = []
@@ -234,7 +237,7 @@ def test_every_c_file_has_a_header(checkout: Path) -> None:
 
 
 def test_files_named_in_comments_exist(checkout: Path) -> None:
-    """Comments and docstrings name project files with their folder, such as `schemas/names.toml`."""
+    """Comments and docstrings name a project file with its folder, such as `schemas/names.toml`."""
     files = [path.relative_to(checkout).as_posix() for path in ours(checkout, "*")]
     folders = {part for file in files for part in file.split("/")[:-1]}
     ends = {file[at:] for file in files for at in (0, *(place.end() for place in re.finditer("/", file)))}
@@ -250,7 +253,7 @@ def test_files_named_in_comments_exist(checkout: Path) -> None:
 
 
 def test_every_source_file_has_a_licence_line(checkout: Path) -> None:
-    """Each file has one SPDX line within its first three lines."""
+    """Each source file has one SPDX line in its first three lines."""
     scripts = [path for folder in ("scripts", ".ci") for path in (checkout / folder).iterdir() if path.is_file()]
     without = [
         str(path.relative_to(checkout))
@@ -262,7 +265,7 @@ def test_every_source_file_has_a_licence_line(checkout: Path) -> None:
 
 
 def test_ci_runs_only_make_targets(checkout: Path) -> None:
-    """`make help` lists every target that CI runs. Each CI step can therefore also be run by hand."""
+    """`make help` lists every target that CI runs, so each CI step can also be run by hand."""
     called = re.findall(r"^make ([a-z-]+)", (checkout / ".ci" / "run").read_text(encoding="utf-8"), re.M)
     targets = re.findall(r"^([a-z-]+):.*## ", (checkout / "Makefile").read_text(encoding="utf-8"), re.M)
     assert "test" in called
@@ -282,7 +285,7 @@ def test_python_files_and_functions_are_short(checkout: Path) -> None:
 
 
 def test_c_files_and_functions_are_short(checkout: Path) -> None:
-    """C lines are at most 120 columns wide."""
+    """Lines of C code have at most 120 columns."""
     long = []
     for path in ours(checkout / "native", "*.c", "*.h"):
         lines = path.read_text(encoding="utf-8").splitlines()

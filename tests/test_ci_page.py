@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/ci.md pass the schemas and linters of GitHub and GitLab, and use existing inputs and variables."""
+"""The examples of docs/ci.md. They pass the schemas and linters of GitHub and GitLab, and use existing inputs and
+variables.
+"""
 
 import re
 import subprocess
@@ -15,7 +17,7 @@ PAGE = CHECKOUT / "docs" / "ci.md"
 
 
 def example(file: str) -> str:
-    """Return the example that follows a file's name on the page."""
+    """Return the example after the given file name on the page."""
     text = PAGE.read_text(encoding="utf-8").partition(f"`{file}`:\n\n")[2]
     lines = re.match(r"(?:    .*\n|\n)+", text)
     assert lines is not None, file
@@ -23,7 +25,7 @@ def example(file: str) -> str:
 
 
 def linter_faults(*words: object) -> str:
-    """Run a linter of the environment. Return its output if it finds a fault, or "" if it finds none."""
+    """Run a linter from this environment. Return its output, or "" if it finds no fault."""
     done = subprocess.run([str(BIN / str(words[0])), *map(str, words[1:])], capture_output=True, text=True, timeout=120)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
@@ -34,7 +36,7 @@ def linter_faults(*words: object) -> str:
     [(".github/workflows/replay.yml", "vendor.github-workflows"), (".gitlab-ci.yml", "vendor.gitlab-ci")],
 )
 def test_ci_examples_match_their_schema(file: str, schema: str, tmp_path: Path) -> None:
-    """A misspelled key is refused, which shows that the schema is applied."""
+    """The test also checks that the schema refuses a misspelled key."""
     path = tmp_path / "copied.yml"
     more = ["--data-transform", "gitlab-ci"] if "gitlab" in schema else []
     path.write_text(example(file), encoding="utf-8")
@@ -44,10 +46,10 @@ def test_ci_examples_match_their_schema(file: str, schema: str, tmp_path: Path) 
 
 
 def test_example_workflow_passes_zizmor(tmp_path: Path) -> None:
-    """A pull request title inside a script is reported, which shows that zizmor runs."""
+    """The test also checks that zizmor reports a pull request title inside a script."""
     path = tmp_path / ".github" / "workflows" / "replay.yml"
     path.parent.mkdir(parents=True)
-    # The reader inserts the action's owner and commit hash, as the page requires.
+    # As the page requires, the reader inserts the owner and the commit hash of the action.
     text = example(".github/workflows/replay.yml").replace(
         "OWNER/querytape@v0.1.0", f"me/querytape@{'1' * 40} # v0.1.0"
     )
@@ -60,7 +62,7 @@ def test_example_workflow_passes_zizmor(tmp_path: Path) -> None:
 
 
 def test_example_inputs_and_variables_exist() -> None:
-    """action.yml declares the inputs of the example. The CI scripts read the variables of the example for GitLab."""
+    """action.yml declares the inputs of the GitHub example. The CI scripts read the variables of the GitLab example."""
     action = (CHECKOUT / "action.yml").read_text(encoding="utf-8")
     inputs = set(re.findall(r"^  ([a-z-]+):$", action.partition("\noutputs:")[0], re.M))
     workflow = example(".github/workflows/replay.yml").partition("OWNER/querytape")[2]
@@ -75,7 +77,7 @@ def test_example_inputs_and_variables_exist() -> None:
 
 
 def test_action_passes_inputs_through_the_environment() -> None:
-    """An input inside a shell script could inject commands."""
+    """An input that is inserted into a shell script could inject commands."""
     action = (CHECKOUT / "action.yml").read_text(encoding="utf-8")
     runs = re.findall(r"^      run: (?:\|\n((?:        .*\n)+)|(.*))", action, re.M)
     assert len(runs) == 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the documentation pages: valid links and paths, standard terms, and generated pages that are up to date."""
+"""Tests of the documentation pages: valid links and paths, standard terms, and up-to-date generated pages."""
 
 import re
 import subprocess
@@ -14,13 +14,13 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 AT_THE_TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
 PAGES = sorted([*(CHECKOUT / name for name in AT_THE_TOP), *(CHECKOUT / "docs").rglob("*.md")])
 NAMES = [path.relative_to(CHECKOUT).as_posix() for path in PAGES]
-# Folders that a page may name. Any other path is on the reader's machine.
+# Folders of the project whose files must exist. Any other path on a page is on the reader's machine.
 FOLDERS = sorted(
     path.name
     for path in CHECKOUT.iterdir()
     if path.is_dir() and not path.name.startswith(".") and path.name not in ("build", "dist")
 )
-MADE = {"bench/out", "build", "dist"}  # made by make, never committed
+MADE = {"bench/out", "build", "dist"}  # created by make and never committed
 OLD_WORDS = (
     r"canar(y|ies)|conductor|stand-ins?|portraits?|(the|its|their|whose) books|nullserver|redacted tapes?|tape redact"
     r"|whom|anew|meanwhile|likewise|beside"
@@ -39,7 +39,7 @@ def links(text: str) -> Iterator[str]:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the valid link anchors of a page: its headings as GitHub converts them."""
+    """Return the valid link anchors of a page, which GitHub makes from its headings."""
     heads = re.findall(r"^#+ (.+)$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
 
@@ -74,7 +74,7 @@ def test_paths_on_pages_exist(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_source_files_on_pages_exist(name: str) -> None:
-    """The test checks file names that a page gives without their folder."""
+    """The test checks file names without a folder."""
     text = (CHECKOUT / name).read_text(encoding="utf-8")
     named = set(re.findall(r"`(\w\w+\.(?:py|c|h|sql|j2))`", text))
     assert (
@@ -103,7 +103,7 @@ def test_pages_avoid_outdated_terms(name: str) -> None:
 
 
 def test_make_targets_on_pages_exist() -> None:
-    """`make` also reads the Makefile without a warning, so each target has one recipe."""
+    """`make` must read the Makefile without a warning, so that each target has only one recipe."""
     listed = subprocess.run(["make", "-n", "help"], cwd=CHECKOUT, capture_output=True, text=True, check=True)
     assert listed.stderr == ""
     targets = set(re.findall(r"^([a-z-]+):", (CHECKOUT / "Makefile").read_text(encoding="utf-8"), re.M))
@@ -121,8 +121,8 @@ def test_readme_is_short() -> None:
 
 
 @pytest.mark.parametrize("name", [*SOURCES, "server", "rds"])
-def test_each_source_has_a_short_page_of_standard_form(name: str) -> None:
-    """Each page begins with the same four sections, and docs/capture.md links to it."""
+def test_each_source_has_a_short_page_with_the_standard_sections(name: str) -> None:
+    """The page of each source begins with the same four sections. docs/capture.md links to each page."""
     text = (CHECKOUT / "docs" / "sources" / f"{name}.md").read_text(encoding="utf-8")
     heads = [line for line in text.splitlines() if line.startswith("## ")]
     assert heads[:4] == OF_A_SOURCE
@@ -130,9 +130,9 @@ def test_each_source_has_a_short_page_of_standard_form(name: str) -> None:
     assert f"sources/{name}.md" in links((CHECKOUT / "docs" / "capture.md").read_text(encoding="utf-8"))
 
 
-def test_every_page_is_in_the_index_and_the_menu() -> None:
-    """The index is docs/README.md, and the menu is in docs/index.md. Pages that only include others for the site are
-    exempt from the index.
+def test_every_page_is_in_the_index_and_in_the_menu() -> None:
+    """The index is docs/README.md, and the menu is in docs/index.md. Pages that only include other pages for the site
+    need not be in the index.
     """
     docs = CHECKOUT / "docs"
     pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
@@ -154,7 +154,7 @@ def test_architecture_page_lists_every_folder() -> None:
 
 
 def test_import_table_is_up_to_date() -> None:
-    """The table in docs/architecture.md is generated from the table of the architecture test."""
+    """The table in docs/architecture.md is generated from MAY_IMPORT in tests/test_architecture.py."""
     command = [sys.executable, str(CHECKOUT / "docs" / "make_architecture.py"), "--print"]
     page = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CHECKOUT).stdout
     assert (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8") == page, "run make docs"
@@ -182,8 +182,8 @@ def test_issue_forms_name_existing_commands() -> None:
     assert [word for each in commands for word in each.split() if word.startswith("-") and word not in known] == []
 
 
-def test_text_collection_covers_every_kind(tmp_path: Path) -> None:
-    """`make lint` checks the collected texts of commands, Python, C, SQL, templates and tables."""
+def test_collected_texts_include_every_kind(tmp_path: Path) -> None:
+    """`make lint` collects the texts of commands, Python, C, SQL, templates and tables, and checks their wording."""
     page = tmp_path / "texts.md"
     subprocess.run([sys.executable, str(CHECKOUT / "docs" / "make_texts.py"), str(page)], cwd=CHECKOUT, check=True)
     text = page.read_text(encoding="utf-8")

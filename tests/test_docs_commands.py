@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands on the documentation pages use existing options, choices and values."""
+"""Tests of the commands on the documentation pages: their options, choices and values must exist."""
 
 import re
 import shlex
@@ -21,14 +21,16 @@ PAGES = sorted(
         *(page for page in (CHECKOUT / "docs").rglob("*.md") if page.stem != "cli"),
     ]
 )
-# Placeholders on a page, which stand for any valid value.
+# Placeholders on a page that represent any valid value.
 LEFT_OUT = {"...", "…"}
 ENDS_A_COMMAND = {"|", "||", "&&", ";", ">", ">>", "2>", "<", "&", "2>&1"}
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A command on a page. `whole`: it is in a block, so its required options must be present. `run`: a test runs it."""
+    """A command on a page. `whole`: the command is in a code block, so its required options must be present. `run`: a
+    test runs the command.
+    """
 
     line: int
     words: tuple[str, ...]
@@ -37,7 +39,9 @@ class Shown:
 
 
 def lines_of(page: str) -> Iterator[tuple[int, str, bool]]:
-    """Yield (line number, text, in a block) of possible commands: joined lines of code blocks, and code inside text."""
+    """Yield (line number, text, is in a block) of possible commands. Continued lines of code blocks are joined. Code
+    inside sentences is included.
+    """
     fenced, block, block_at, text, text_at = False, "", 0, "", 0
     for number, line in enumerate([*page.splitlines(), ""], 1):
         fence = line.startswith("```")
@@ -59,7 +63,7 @@ def lines_of(page: str) -> Iterator[tuple[int, str, bool]]:
 
 
 def not_run(page: str) -> set[int]:
-    """Return the lines of the blocks that follow `<!-- not run: REASON -->`."""
+    """Return the lines of the code blocks that follow `<!-- not run: REASON -->`."""
     marked = begun = fenced = False
     lines = set()
     for number, line in enumerate(page.splitlines(), 1):
@@ -98,24 +102,24 @@ def words_of(text: str) -> Iterator[str]:
             if word in ENDS_A_COMMAND or word == ")":
                 return
             yield word
-    except ValueError:  # the quote ends later in the text
+    except ValueError:  # the closing quote comes later in the text
         return
 
 
 def top() -> click.Context:
-    """Return the context of `querytape` with its real settings. click caches the first help option that a command is
-    asked for.
+    """Return the context of `querytape` with its real settings. A new context is needed, because click caches the help
+    option of the first request.
     """
     return click.Context(group, info_name="querytape", **group.context_settings)
 
 
 def found_command(words: list[str]) -> tuple[click.Command, click.Context, list[str]]:
-    """Return the command named by the first words, its context and the remaining words."""
+    """Return the command that the first words name, its context and the remaining words."""
     command: click.Command = group
     context = top()
     while isinstance(command, click.Group) and words and not words[0].startswith("-"):
         below = command.get_command(context, words[0])
-        if below is None and words[0].partition(".")[0].lower() != words[0]:  # `capture FILE` detects its kind
+        if below is None and words[0].partition(".")[0].lower() != words[0]:  # `capture FILE` detects the file's kind
             below = command.get_command(context, "slowlog") if command.name == "capture" else None
         if below is None:
             raise click.UsageError(f"no command {words[0]}", context)
@@ -125,7 +129,7 @@ def found_command(words: list[str]) -> tuple[click.Command, click.Context, list[
 
 
 def faults(shown: Shown) -> Iterator[str]:
-    """Yield the faults of a command: unknown names, options without a value, and invalid values."""
+    """Yield the faults of a command: unknown names, options without their value, and invalid values."""
     try:
         command, context, words = found_command(list(shown.words))
         known = [word for word in words if word not in LEFT_OUT]
@@ -145,7 +149,7 @@ def rejected_words(command: click.Command, context: click.Context, words: list[s
         return
     try:
         given, _, order = command.make_parser(context).parse_args(list(words))
-    except click.BadOptionUsage:  # text may name an option without its value
+    except click.BadOptionUsage:  # a sentence may name an option without its value
         if whole:
             raise
         return
@@ -160,7 +164,7 @@ def rejected_words(command: click.Command, context: click.Context, words: list[s
                 try:
                     param.type.convert(each, param, context)
                 except (click.ClickException, QuerytapeError) as error:
-                    if "no such folder" not in str(error):  # a sandbox's data folder is on the reader's machine
+                    if "no such folder" not in str(error):  # the data folder of a sandbox is on the reader's machine
                         yield f"{param.opts[0]} {each}: {error}"
     if whole:
         yield from (f"lacks {param.opts[0]}" for param in command.params if param.required and param not in order)
@@ -175,7 +179,7 @@ def test_commands_on_pages_are_valid(page: Path) -> None:
 
 
 def test_pages_show_most_commands() -> None:
-    """If this test finds only a few commands, its search for commands is broken."""
+    """If the test finds only a few commands, the search for commands has a fault."""
     shown = [each for page in PAGES for each in commands(page.read_text(encoding="utf-8"))]
     assert len(shown) > 120
     assert len({each.words[0] for each in shown if each.words}) >= len(group.list_commands(top())) - 2
@@ -198,5 +202,5 @@ def test_pages_show_most_commands() -> None:
         ("```\nquerytape lint t.tape \\\n    --two mysql-8.4\n```", "No such option"),
     ],
 )
-def test_invalid_command_is_found_in_blocks_and_text(line: str, fault: str) -> None:
+def test_invalid_command_is_found_in_blocks_and_in_sentences(line: str, fault: str) -> None:
     assert fault.lower() in "\n".join(each for shown in commands(line) for each in faults(shown)).lower()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of docs/library.md run, pass the type checker, and return Arrow data."""
+"""Tests of the examples in docs/library.md: they run, pass the type checker, and return Arrow data."""
 
 import re
 import subprocess
@@ -31,7 +31,7 @@ SELECT {n};
 
 
 class Arrow:
-    """A relation reduced to its Arrow stream, as another library sees it."""
+    """A wrapper that gives access only to the Arrow stream of a relation."""
 
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
         self._relation = relation
@@ -66,7 +66,7 @@ def test_library_examples_run_as_one_script(mariadb: Server, tmp_path: Path, mon
 
 @pytest.mark.long
 def test_library_examples_pass_strict_type_checks(tmp_path: Path) -> None:
-    """A wrong argument is reported, which shows that the library's types are used."""
+    """The type checker must also report a wrong argument, which shows that it uses the types of querytape."""
     (tmp_path / "good.py").write_text("".join(EXAMPLES), encoding="utf-8")
     (tmp_path / "bad.py").write_text('import querytape\nquerytape.capture(1, "x")\n', encoding="utf-8")
     (tmp_path / "querytape").symlink_to(CHECKOUT)
@@ -87,13 +87,13 @@ def test_library_examples_pass_strict_type_checks(tmp_path: Path) -> None:
     ],
 )
 def test_capture_is_both_function_and_package(program: str) -> None:
-    """This holds for each order of imports."""
+    """The name `capture` works in both ways for each order of imports."""
     check = "; assert slowlog.KIND.name == 'slowlog'; assert callable(q); assert q.capture and q.SOURCES"
     subprocess.run([sys.executable, "-c", program + check], check=True)
 
 
 def test_library_import_loads_no_heavy_module() -> None:
-    """DuckDB, the native extension and click are imported when a function first needs them."""
+    """DuckDB, the native extension and click are not imported before a function needs them."""
     program = "import sys, querytape; print({'duckdb', 'cffi', 'click', 'numpy', 'pymysql'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "set()\n"
 
@@ -106,7 +106,7 @@ def test_every_public_name_exists() -> None:
 
 
 def test_table_is_an_arrow_stream(tmp_path: Path) -> None:
-    """A reader of Arrow streams needs no other library. `open_tape` also accepts an open tape."""
+    """A reader of Arrow streams needs no other library. `open_tape` also accepts a tape that is already open."""
     tape = querytape.open_tape(make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(7)]))
     stream = Arrow(tape.events())
     assert duckdb.connect().from_arrow(stream).aggregate("count(*), sum(seq)").fetchall() == [(7, 28)]
@@ -120,7 +120,7 @@ def test_pyarrow_reads_the_events_of_a_tape(tmp_path: Path) -> None:
     assert pyarrow.table(tape.events()).num_rows == 1
 
 
-def test_unknown_runs_kinds_and_tables_raise_clear_errors(tmp_path: Path) -> None:
+def test_unknown_runs_kinds_and_tables_give_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(querytape.FolderError, match="no such run"):
         querytape.open_run(tmp_path / "no.run")
     with pytest.raises(querytape.InputError, match="expected one of packets, slowlog"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the notices that `make wheel` writes for bundled libraries. `make wheel test-wheel` builds a wheel and
-installs it in a bare Debian.
+"""Tests of the licence notices that `make wheel` writes for bundled libraries. `make wheel test-wheel` builds a wheel
+and installs it in a minimal Debian.
 """
 
 import importlib.util
@@ -18,7 +18,7 @@ from .conftest import skip_loudly
 
 @pytest.fixture
 def make_wheel(checkout: Path, tmp_path: Path, request: pytest.FixtureRequest) -> ModuleType:
-    """Load the script, with a folder for a libpcap that was not built."""
+    """Load the script with the folder of a libpcap that was not built."""
     if shutil.which("dpkg") is None:
         skip_loudly(request, "no dpkg: whose a library is, and its licence, is not looked up")
     spec = importlib.util.spec_from_file_location("make_wheel", checkout / "scripts" / "make_wheel.py")
@@ -37,7 +37,9 @@ def make_wheel(checkout: Path, tmp_path: Path, request: pytest.FixtureRequest) -
 
 @pytest.mark.slow
 def test_every_bundled_library_is_listed_with_its_licence(make_wheel: ModuleType, tmp_path: Path) -> None:
-    """auditwheel renames the libraries. NOTICE, the licence texts and the list of parts contain each original package."""
+    """auditwheel renames the libraries. NOTICE, the licence texts and the list of parts contain the original name of
+    each package.
+    """
     unpacked, info = tmp_path / "w", tmp_path / "w" / "querytape-1.dist-info"
     for folder in (unpacked / "querytape.libs", unpacked / "querytape" / "native" / "plugins", info / "sboms"):
         folder.mkdir(parents=True)
@@ -64,8 +66,10 @@ def test_every_bundled_library_is_listed_with_its_licence(make_wheel: ModuleType
     assert sorted(named) == sorted({"libssl3", "libpcap", *packages})
 
 
-def test_built_libraries_are_listed_with_their_source(make_wheel: ModuleType, tmp_path: Path) -> None:
-    """The name, licence and source come from the list of scripts/build-libraries, even on a system without dpkg."""
+def test_libraries_built_from_source_are_listed(make_wheel: ModuleType, tmp_path: Path) -> None:
+    """Name, licence and source of a built library come from the list of scripts/build-libraries, even on a system
+    without dpkg.
+    """
     built, unpacked = tmp_path / "built", tmp_path / "w"
     info = unpacked / "querytape-1.dist-info"
     for folder in (
@@ -115,8 +119,8 @@ def test_built_libraries_are_listed_with_their_source(make_wheel: ModuleType, tm
         make_wheel.libraries_of(unpacked)
 
 
-def test_library_without_a_package_is_an_error(make_wheel: ModuleType, tmp_path: Path) -> None:
-    """The licence of such a library is unknown."""
+def test_library_that_belongs_to_no_package_is_an_error(make_wheel: ModuleType, tmp_path: Path) -> None:
+    """Without a package, the licence of the library is unknown."""
     (tmp_path / "w" / "querytape.libs").mkdir(parents=True)
     (tmp_path / "w" / "querytape.libs" / "libnobody-0123abcd.so.1").write_bytes(b"")
     with pytest.raises(SystemExit, match="it is not known where it came from"):
@@ -127,7 +131,7 @@ def test_library_without_a_package_is_an_error(make_wheel: ModuleType, tmp_path:
 
 
 def test_wheel_is_compressed_without_changing_its_contents(make_wheel: ModuleType, tmp_path: Path) -> None:
-    """File names, contents, permissions and order stay the same."""
+    """File names, contents, permissions and order of the wheel stay the same."""
     wheel = tmp_path / "w.whl"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for name, mode in (("b.so", 0o755), ("a.py", 0o644)):

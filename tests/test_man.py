@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the man pages: they come from the commands' help, are up to date, and pass groff without a warning."""
+"""Tests of the man pages. They are generated from the commands' help, are up to date, and pass groff without a warning."""
 
 import json
 import re
@@ -47,7 +47,7 @@ def words_of_help(name: str) -> set[str]:
 
 @pytest.mark.parametrize("name", group.list_commands(click.Context(group)))
 def test_man_page_contains_every_word_of_help(request: pytest.FixtureRequest, name: str) -> None:
-    """groff must format the page without a warning."""
+    """groff must also format each page without a warning."""
     groff = shutil.which("groff")
     if groff is None:
         skip_loudly(request, "no groff: man pages are not formatted (apt-get install groff-base)")
@@ -61,8 +61,8 @@ def test_man_page_contains_every_word_of_help(request: pytest.FixtureRequest, na
     } == set()
 
 
-def test_roff_characters_stay_literal() -> None:
-    """The text contains backslashes, hyphens, quotes and lines that begin with a dot."""
+def test_special_characters_of_roff_stay_literal() -> None:
+    """The text contains backslashes, hyphens, quotes and lines that start with a dot."""
     text = "--a 'b' `c` ~d ^e \\f\n.g\n..."
     page = f".TH T 1\n.SH A\n.nf\n{make_man.plain(text)}\n.fi\n"
     assert re.search(r"^\\&\.g$", page, re.M)

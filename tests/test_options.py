@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every option named in a message or on a page exists."""
+"""Tests that every option named in a message or on a page exists."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from querytape.cli.main import group
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z](?![\w-]*-- )")
 ROOMS = ("analyze", "capture", "cli", "common", "experiments", "metrics", "replay", "serve", "servers")
 TEXTS = {".py", ".sql", ".tsv"}
-# Options of other programs that querytape runs, parses or recommends.
+# Options of other programs that querytape runs, reads or recommends.
 OF_OTHERS = {
     "--apply-log-only", "--auth-root-authentication-method", "--basedir", "--cap-add", "--character-sets-dir",
     "--clear-groups", "--cloudwatch-logs-export-configuration", "--datadir", "--db-cluster-identifier",
@@ -22,8 +22,8 @@ OF_OTHERS = {
     "--plugin-dir", "--prefix", "--prepare", "--preserve-embedded-numbers", "--reflink", "--regid", "--reuid", "--skip-log-bin",
     "--skip-test-db", "--stable", "--stop-datetime", "--verbose",
 }  # fmt: skip
-# Options of other programs that pages name without a command. coming-from.md describes other replay tools and is
-# exempt.
+# Options of other programs that pages mention without the program's name. coming-from.md describes other replay tools
+# and is not checked.
 OF_OTHERS_IN_PAGES = {
     "--exclude-gtids", "--incremental-dir", "--libssl", "--master-data", "--max-class-size", "--max-examples", "--network",
     "--no-read-only", "--prepare", "--run-time", "--single-transaction", "--source-data", "--stop-datetime",
@@ -49,7 +49,7 @@ def options() -> set[str]:
     return set(options_of(group, click.Context(group)))
 
 
-def test_options_in_messages_and_tables_exist(options: set[str], checkout: Path) -> None:
+def test_options_named_in_messages_and_tables_exist(options: set[str], checkout: Path) -> None:
     files = [file for room in ROOMS for file in sorted((checkout / room).rglob("*")) if file.suffix in TEXTS]
     found = {
         option: file.relative_to(checkout)
@@ -60,8 +60,8 @@ def test_options_in_messages_and_tables_exist(options: set[str], checkout: Path)
     assert len(found) > len(OF_OTHERS) + 50
 
 
-def test_options_on_pages_exist(options: set[str], checkout: Path) -> None:
-    """The test covers querytape commands on a page and options named without a command."""
+def test_options_named_on_pages_exist(options: set[str], checkout: Path) -> None:
+    """The test checks the options of querytape commands, and options that a page names without a command."""
     wrong: dict[str, Path] = {}
     for page in [checkout / "README.md", *sorted((checkout / "docs").rglob("*.md"))]:
         text = page.read_text(encoding="utf-8").replace("\\\n", " ")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the wheel and the source archive, which are built in a folder with another name and used outside it."""
+"""Tests of the wheel and the source archive. They are built in a folder with a different name and used outside the
+checkout.
+"""
 
 import os
 import re
@@ -46,7 +48,7 @@ class Built:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """Build both archives from a copy of the checkout in a folder with an unusual name."""
+    """Build the wheel and the source archive from a copy of the checkout in a folder with an unusual name."""
     place = tmp_path_factory.mktemp("build")
     copy = place / "a clone, renamed"
     shutil.copytree(Path(__file__).resolve().parent.parent, copy, ignore=IGNORED)
@@ -63,7 +65,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
         ],
         capture_output=True,
         text=True,
-        env={**os.environ, "CFLAGS": "-O0"},  # fast compilation, because the tests run little code
+        env={**os.environ, "CFLAGS": "-O0"},  # compiles faster; the tests run little native code
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     return Built(next(place.glob("*.whl")), next(place.glob("*.tar.gz")))
@@ -71,9 +73,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="module")
 def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel into a new environment and return the environment's folder.
-
-    The new environment uses the dependencies of the current one. `make test-wheel` installs the dependencies as well.
+    """Install the wheel into a new environment, and return the folder of this environment. The new environment uses the
+    dependencies of the current environment. `make test-wheel` also installs the dependencies.
     """
     environment = tmp_path_factory.mktemp("empty") / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
@@ -90,12 +91,12 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the current environment without variables that let Python find the checkout."""
+    """Return the current environment without the variables that let Python find the checkout."""
     return {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONHOME")}
 
 
 def run(environment: Path, cwd: Path, *command: str) -> str:
-    """Run a command of an environment outside the checkout and return its output."""
+    """Run an installed command outside the checkout, and return its output."""
     program, *arguments = command
     done = subprocess.run(
         [str(environment / "bin" / program), *arguments],
@@ -114,7 +115,9 @@ def test_wheel_supports_python_3_11_and_later(built: Built) -> None:
 
 
 def test_wheel_contains_only_the_package(built: Built) -> None:
-    """The wheel contains the Python parts, their SQL and the extension. It contains no tests, C files or setup.py."""
+    """The wheel contains the Python parts, their SQL and the extension. It contains no tests, no C files and no
+    setup.py.
+    """
     with zipfile.ZipFile(built.wheel) as archive:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names} == {"querytape", "querytape-0.1.0.dist-info", "querytape-0.1.0.data"}
@@ -170,13 +173,13 @@ def test_command_works_outside_the_checkout(installed: Path, tmp_path: Path) -> 
 
 
 def test_man_pages_are_installed(installed: Path, checkout: Path) -> None:
-    """man searches share/man next to the bin folder of a program."""
+    """man searches the folder share/man next to the bin folder of a program."""
     pages = {page.name for page in (checkout / "docs" / "man").iterdir()}
     assert {page.name for page in (installed / "share" / "man" / "man1").glob("*.1")} == pages
 
 
 @pytest.mark.server
-def test_demo_works_from_the_wheel(installed: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_demo_of_the_installed_wheel_works(installed: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """The demo runs a capture, two replays and a report against a MariaDB server."""
     if find_program("mariadb") is None:
         skip_loudly(request, missing_sentence("mariadb"))
@@ -186,7 +189,7 @@ def test_demo_works_from_the_wheel(installed: Path, tmp_path: Path, request: pyt
 
 
 def test_demo_without_a_server_shows_the_install_command(installed: Path, tmp_path: Path) -> None:
-    """The demo stops before it prints progress or makes a folder."""
+    """The demo ends before it prints progress or creates a folder."""
     program = (
         "import sys\nimport querytape.servers.programs as programs\nfrom querytape.__main__ import main\n"
         "programs.SYSTEM_FOLDERS = ()\nsys.argv = ['querytape', 'demo', '--keep', 'shop']\nmain()\n"
@@ -212,8 +215,8 @@ def test_demo_without_a_server_shows_the_install_command(installed: Path, tmp_pa
 def test_action_installs_querytape_or_uses_the_installed_one(
     built: Built, installed: Path, checkout: Path, tmp_path: Path
 ) -> None:
-    """scripts/ci-install is the first step of action.yml. It installs into a new environment on the job's PATH, and an
-    invalid package name installs nothing.
+    """scripts/ci-install is the first step of action.yml. It installs querytape into a new environment and adds the
+    environment to the job's PATH. For an invalid package name, it installs nothing.
     """
     script, paths = checkout / "scripts" / "ci-install", tmp_path / "path"
     job = {**clean_environment(), "GITHUB_PATH": str(paths), "RUNNER_TEMP": str(tmp_path / "a runner")}
@@ -233,14 +236,14 @@ def test_action_installs_querytape_or_uses_the_installed_one(
     assert not list(tmp_path.rglob("pwned"))
 
 
-def test_installed_package_is_imported_with_its_types(installed: Path, tmp_path: Path) -> None:
+def test_installed_package_has_its_types(installed: Path, tmp_path: Path) -> None:
     where = run(installed, tmp_path, "python", "-c", "import querytape.native.bindings.parsers as m; print(m.__file__)")
     assert where.startswith(str(installed))
     assert (Path(where.strip()).parents[2] / "py.typed").exists()
 
 
-def test_lock_file_satisfies_the_declared_requirements() -> None:
-    """requirements.lock pins each required package in an allowed version, with hashes."""
+def test_lock_file_matches_the_declared_requirements() -> None:
+    """requirements.lock has each required package with hashes, in a version that the requirements allow."""
     text = (Path(__file__).resolve().parent.parent / "requirements.lock").read_text(encoding="utf-8")
     locked = [(Requirement(line.rstrip(" \\")), line) for line in text.splitlines() if re.match(r"[a-z0-9]", line)]
     assert all("\n    --hash=sha256:" in part for part in re.split(r"\n(?=[a-z0-9])", text)[1:])
@@ -255,7 +258,7 @@ def test_lock_file_satisfies_the_declared_requirements() -> None:
 
 
 def test_only_duckdb_and_mutmut_have_upper_bounds() -> None:
-    """New versions of both packages have broken querytape or may break it."""
+    """New versions of these two packages have broken querytape before, or may break it."""
     bounded = {
         each.name for each in map(Requirement, metadata.requires("querytape") or []) if "<" in str(each.specifier)
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Automatic checks of the rules for tests. docs/testing.md lists all rules."""
+"""Automatic checks of the rules for tests, which docs/testing.md lists."""
 
 import ast
 import json
@@ -12,7 +12,7 @@ AGAIN = re.compile(r"\b(?:for|in) (?:attempt|ATTEMPTS)\b|\brange\((?:ATTEMPTS|RE
 
 
 def test_tests_are_not_retried_until_they_pass(checkout: Path) -> None:
-    """Tests that depend on chance belong in the long tier."""
+    """A test that depends on chance belongs in the long tier."""
     by_chance = 0
     for path in sorted((checkout / "tests").rglob("test_*.py")):
         text = path.read_text(encoding="utf-8")
@@ -29,7 +29,9 @@ def test_tests_are_not_retried_until_they_pass(checkout: Path) -> None:
 
 
 def test_golden_files_are_readable(checkout: Path) -> None:
-    """A golden file has one line per row, as tests/helpers/golden.py writes it, and no hashes of hidden content."""
+    """A golden file has one line per row, as tests/helpers/golden.py writes it. It has no hashes of content that is not
+    shown.
+    """
     tests = checkout / "tests"
     goldens = [*tests.rglob("golden*.json"), *(tests / "capture/sources/golden").glob("*.json")]
     assert len(goldens) >= 6

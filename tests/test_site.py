@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation site builds without a warning, and all links inside the site work."""
+"""Tests of the documentation site. It is built without a warning, and all links inside the site work."""
 
 import re
 import subprocess
@@ -18,7 +18,7 @@ ELSEWHERE = re.compile(r"[a-z]+:|//")
 
 
 class Places(HTMLParser):
-    """Collects a page's ids and the targets of its links, pictures and scripts."""
+    """Collects the ids of a page, and the targets of its links, pictures and scripts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Places(HTMLParser):
         self.leads: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Record the id and the targets of a tag."""
+        """Record the id and the link targets of a tag."""
         for name, value in attrs:
             if name == "id" and value:
                 self.ids.add(value)
@@ -36,7 +36,7 @@ class Places(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the site as `make site` does. A warning is an error."""
+    """Build the site as `make site` does. A warning of the build is an error."""
     out = tmp_path_factory.mktemp("site")
     (make,) = re.findall(
         r"^site:.*\n\t@\$\(bin\)/python (.*) docs build/site$", (CHECKOUT / "Makefile").read_text(), re.M
@@ -48,7 +48,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_links_inside_the_site_work(site: Path) -> None:
-    """Links include pictures, scripts and anchors on a page."""
+    """The checked links include pictures, scripts and anchors."""
     pages = {page: Places() for page in site.rglob("*.html")}
     for page, places in pages.items():
         places.feed(page.read_text(encoding="utf-8"))
@@ -67,7 +67,7 @@ def test_links_inside_the_site_work(site: Path) -> None:
 
 
 def test_every_page_is_on_the_site(site: Path) -> None:
-    """The index page of the site contains docs/README.md, which GitHub shows as the index."""
+    """The first page of the site contains docs/README.md, which GitHub shows as the index of the folder."""
     pages = {path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md")} - {Path("README.html")}
     assert {page for page in pages if not (site / page).is_file()} == set()
     assert "All my verdicts are inconclusive" in (site / "index.html").read_text(encoding="utf-8")
@@ -78,6 +78,6 @@ def test_links_do_not_download_markdown_files(site: Path) -> None:
 
 
 def test_site_loads_nothing_from_other_sites(site: Path) -> None:
-    """The test covers scripts, fonts, styles and pictures."""
+    """The test checks scripts, fonts, styles and pictures."""
     loads = re.compile(r'<(?:script|img|source|iframe)[^>]* src="(?:https?:)?//|<link[^>]* href="(?:https?:)?//')
     assert [page.name for page in site.rglob("*.html") if loads.search(page.read_text(encoding="utf-8"))] == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tapes do not depend on an unspecified row order, the number of threads or the query optimizer."""
+"""Tapes do not depend on the number of threads, the query optimizer, or the order of rows without ORDER BY."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ INPUTS = sorted(
 
 
 def tables(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the rows of each Parquet file in a folder, in file order. Rows of event parts are sorted."""
+    """Return the rows of each Parquet file in a folder, in file order. Rows of the events' files are sorted."""
     found = {
         str(file.relative_to(folder)): query(f"FROM read_parquet({sql_text(file)})")
         for file in sorted(folder.rglob("*.parquet"))
@@ -45,7 +45,7 @@ def tables(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("log", INPUTS, ids=lambda path: path.name)
 def test_repeated_captures_give_the_same_tape(log: Path, tmp_path: Path) -> None:
-    """Each kind of log, and each file of packets, is captured several times."""
+    """Each kind of log, and each capture file of packets, is captured several times."""
     settings = Settings(extra={"port": PORTS} if log.suffix == ".pcap" else {})
     capture(log, tmp_path / "usual.tape", options=settings)
     for variant in VARIANTS:
@@ -55,7 +55,7 @@ def test_repeated_captures_give_the_same_tape(log: Path, tmp_path: Path) -> None
 
 
 def whole_seconds(path: Path, seed: int) -> Path:
-    """Write a tape with times in whole seconds. Many events have the same time, and several have the same file offset."""
+    """Write a tape with times in whole seconds. Many events have equal times, and several have equal file offsets."""
     events = [
         {
             "session": 1 + (number * seed) % 7,
@@ -73,7 +73,7 @@ def whole_seconds(path: Path, seed: int) -> Path:
 
 
 def dealt(tapes: list[Path], out: Path) -> None:
-    """Deal a tape into three tapes."""
+    """Distribute the sessions of a tape to three tapes."""
     deal(tapes[0], 3, out)
 
 
@@ -93,7 +93,7 @@ def pseudonymized(tapes: list[Path], out: Path) -> None:
 
 
 def gathered(tapes: list[Path], out: Path) -> None:
-    """Create a set from merged tapes."""
+    """Gather merged tapes into a set."""
     out.mkdir()
     for number, tape in enumerate(tapes):
         derive([tape], out / f"{number}.tape", EventFilter())
@@ -101,7 +101,7 @@ def gathered(tapes: list[Path], out: Path) -> None:
 
 
 def exported(tapes: list[Path], out: Path) -> None:
-    """Export the tape in each format, and read each line of the files as one row."""
+    """Export the tape in each format. Return each line of the files as one row."""
     out.mkdir()
     for name in FORMATS:
         if name != "parquet":
@@ -114,7 +114,7 @@ def exported(tapes: list[Path], out: Path) -> None:
     "tool", [dealt, merged, filtered, pseudonymized, gathered, exported], ids=lambda tool: tool.__name__
 )
 def test_tools_do_not_depend_on_row_order(tool: Callable[[list[Path], Path], None], tmp_path: Path) -> None:
-    """Each tool gives the same result for any row order in the tape's files."""
+    """Each tool gives the same result for any order of the rows in a tape's files."""
     tapes = [whole_seconds(tmp_path / f"{seed}.tape", seed) for seed in (1, 3)]
     tool(tapes, tmp_path / "usual")
     texts = {file.name: file.read_bytes() for file in (tmp_path / "usual").glob("*.txt")}

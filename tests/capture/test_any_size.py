@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements of any size and order, from any kind of input, give the same tape. Every statement is complete."""
+"""Statements of any size and order are complete on the tape. Each kind of input gives the same tape."""
 
 import gzip
 import lzma
@@ -23,7 +23,8 @@ from tests.helpers.tiers import mostly_long
 
 pytestmark = pytest.mark.slow
 
-# Sizes near the first buffer of 512 KiB and its multiples. Statements of these sizes were once lost, cut or changed.
+# Sizes near 512 KiB, which is the size of the first buffer, and near its multiples. Earlier versions lost, cut or
+# changed statements of these sizes.
 LARGE = [200, 440_000, 524_100, 300, 524_288, 1_048_500, 100, 1_600_000, 2_500_000, 150, 8_000_000, 400, 3_100_000]
 SMALL = [100, 700, 60, 9_000, 250, 3_000]
 
@@ -40,12 +41,12 @@ def in_members(pack: Callable[[bytes], bytes], data: bytes) -> bytes:
 
 
 def quick_gzip(data: bytes) -> bytes:
-    """Return data compressed as a gzip member."""
+    """Return data as a gzip member."""
     return gzip.compress(data, 1)
 
 
 def quick_xz(data: bytes) -> bytes:
-    """Return data compressed as an xz stream."""
+    """Return data as an xz stream."""
     return lzma.compress(data, preset=0)
 
 
@@ -79,7 +80,7 @@ def rows_of(tape: Path) -> list[tuple[Any, ...]]:
 @pytest.mark.long
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "general"))
 def test_large_statements_are_complete_in_any_compression(name: str, tmp_path: Path) -> None:
-    """Statement sizes are 100 B to 8 MB in irregular orders. No statement is lost, cut or changed."""
+    """Statement sizes are 100 B to 8 MB, in irregular order. No statement is lost, cut or changed."""
     statements = make_statements(LARGE, 1)
     data = KINDS[name][1](statements)
     plain = tmp_path / "plain.log"
@@ -97,7 +98,7 @@ def test_large_statements_are_complete_in_any_compression(name: str, tmp_path: P
 @pytest.mark.long
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "audit-json"))
 def test_first_statement_may_be_large(name: str, tmp_path: Path) -> None:
-    """The first statement has 17 MB. The kind of the file is detected, and nothing is lost."""
+    """The first statement has 17 MB. The kind of the file is detected, and no statement is lost."""
     kind, write, extra = KINDS[name]
     statements = make_statements([17_000_000, 100], 2)
     path = tmp_path / "large.log"
@@ -110,8 +111,8 @@ def test_first_statement_may_be_large(name: str, tmp_path: Path) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", KINDS)
-def test_random_statement_sizes_give_complete_statements(name: str, seed: int, tmp_path: Path) -> None:
-    """A statement's position in the read buffer does not matter."""
+def test_statements_of_random_sizes_are_complete(name: str, seed: int, tmp_path: Path) -> None:
+    """A statement is complete regardless of its position in the read buffer."""
     chance = random.Random(seed)
     sizes = [chance.randrange(60, 4000) if chance.random() < 0.7 else chance.randrange(10**5, 10**6) for _ in range(25)]
     statements = make_statements(sizes, seed)
@@ -125,7 +126,7 @@ def test_random_statement_sizes_give_complete_statements(name: str, seed: int, t
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "csv"))
 def test_pipe_gives_the_same_tape_as_a_file(name: str, tmp_path: Path) -> None:
-    """A FIFO is opened once and delivers pieces of 1 byte to 1 MB. The kind of the log is detected."""
+    """A FIFO is opened only once and delivers pieces of 1 byte to 1 MB. The kind of the log is detected."""
     kind, write, extra = KINDS[name]
     for sizes, pieces in ((SMALL, (1, 3, 1000)), (LARGE[:9], (4096, 65_536, 1 << 20))):
         data = write(make_statements(sizes, 5))
@@ -139,8 +140,8 @@ def test_pipe_gives_the_same_tape_as_a_file(name: str, tmp_path: Path) -> None:
             assert rows_of(out) == rows, piece
 
 
-def test_file_and_pipe_together(tmp_path: Path) -> None:
-    """`capture slowlog a.log <(cat b.log)` has the events of both inputs."""
+def test_file_and_pipe_are_captured_together(tmp_path: Path) -> None:
+    """The tape of `capture slowlog a.log <(cat b.log)` has the events of both inputs."""
     statements = make_statements(SMALL * 40, 3)
     (tmp_path / "a.log").write_bytes(slow_log(statements[:100]))
     with fifo_with(tmp_path / "b", slow_log(statements), 1000) as path:
@@ -160,15 +161,17 @@ def test_kind_of_standard_input_is_detected(tmp_path: Path) -> None:
 @pytest.mark.parametrize("piece", [0, 777])
 @pytest.mark.parametrize("name", NATIVE)
 def test_statement_above_the_size_limit_is_cut_and_reported(name: str, piece: int, tmp_path: Path) -> None:
-    """The beginning of a large statement is kept, with a flag and a problem. The statements before and after it are
-    complete.
+    """The tape keeps the beginning of a statement that is too large. The event has a flag, and a problem reports it.
+    The statements before and after it are complete.
     """
     for seed in range(20):
         check_cut_statements_are_reported(name, piece, seed, tmp_path)
 
 
 def check_cut_statements_are_reported(name: str, piece: int, seed: int, tmp_path: Path) -> None:
-    """Check that two of five statements are cut, at random places: in an escape, in a character, at a quote."""
+    """Check that two of five statements are cut and reported. The cuts are at random places: in an escape, in a
+    character or at a quote.
+    """
     large = random.Random(seed)
     statements = make_statements([200, large.randint(9_000, 30_000), 300, large.randint(9_000, 9_500), 250], seed)
     data = NATIVE[name][1](statements)
@@ -187,8 +190,8 @@ def check_cut_statements_are_reported(name: str, piece: int, seed: int, tmp_path
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["proxysql-json", "audit-json"])
-def test_several_rows_of_50_mb_are_read(name: str, tmp_path: Path) -> None:
-    """DuckDB holds several large rows at once, so memory for one row is not enough. The tape is still complete."""
+def test_rows_of_50_mb_are_read(name: str, tmp_path: Path) -> None:
+    """DuckDB holds several large rows at once, so memory for one row is too little. The tape is still complete."""
     statements = make_statements([53_000_000] * 3, 3)
     path = tmp_path / "large.log"
     path.write_bytes(KINDS[name][1](statements))

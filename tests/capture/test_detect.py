@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files are detected by their first bytes."""
+"""The kind of a file is detected from its first bytes."""
 
 import gzip
 import lzma
@@ -13,7 +13,9 @@ LOG = Path(__file__).parent / "sources" / "logs" / "mysql80_extra_admin_commands
 
 
 def test_file_kind_depends_on_content_not_on_name(tmp_path: Path) -> None:
-    """A compressed slow log is detected as well. An unknown text is refused, and the message shows its first bytes."""
+    """A compressed slow log is detected as well. A text of unknown kind is refused, and the message shows its first
+    bytes.
+    """
     text = LOG.read_bytes()
     for name, packed in (("a", text), ("b.txt", gzip.compress(text)), ("c", lzma.compress(text))):
         (tmp_path / name).write_bytes(packed)
@@ -26,8 +28,8 @@ def test_file_kind_depends_on_content_not_on_name(tmp_path: Path) -> None:
         detect_source(str(tmp_path / "e"), SOURCES.values())
 
 
-def test_first_marks_decide_the_kind(tmp_path: Path) -> None:
-    """A general log may quote a slow log's header later."""
+def test_first_recognized_line_decides_the_kind(tmp_path: Path) -> None:
+    """A general log may contain a slow log's header in a later statement."""
     path = tmp_path / "a.log"
     path.write_text("2026-11-20T15:21:05.000001Z\t    7 Query\tSELECT '\n# User@Host: a[a] @ b []'\n")
     assert detect_source(str(path), SOURCES.values()).name == "general"

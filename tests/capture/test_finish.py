@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables that are computed from a tape's events: sessions, digests, counts and times."""
+"""The tables that finish computes from a tape's events: sessions, digests, counts and times."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ EVENTS = [
 
 
 def finished(tmp_path: Path, events: list[dict[str, object]]) -> tuple[Path, dict[str, object]]:
-    """Write a tape from events only and complete it. Return the tape and its JSON."""
+    """Write a tape that has only events, and complete it. Return the tape and its JSON."""
     tape = make_tape(tmp_path / "t.tape", events)
     for name in ("sessions", "digests"):
         (tape / f"{name}.parquet").unlink()
@@ -29,13 +29,15 @@ def finished(tmp_path: Path, events: list[dict[str, object]]) -> tuple[Path, dic
 
 
 def rows(tape: Path, query: str) -> list[tuple[object, ...]]:
-    """Return a query's rows. {t} stands for the tape's folder."""
+    """Return the rows of a query. {t} is the placeholder for the tape's folder."""
     with duckdb.connect() as con:
         return con.execute(query.format(t=tape)).fetchall()
 
 
 def test_sessions_and_digests_are_computed(tmp_path: Path) -> None:
-    """A session has the account and schema of its first event. A digest has counts, a text and Percona's id."""
+    """A session has the account and schema of its first event. A digest has counts, a text and the id of Percona
+    Toolkit.
+    """
     tape, info = finished(tmp_path, EVENTS)
     sessions = rows(tape, """SELECT session, "user", db, connect_seen, events FROM '{t}/sessions.parquet'""")
     assert sessions == [(1, "app", "shop", False, 2), (2, "batch", None, True, 2)]
@@ -50,8 +52,8 @@ def test_sessions_and_digests_are_computed(tmp_path: Path) -> None:
     assert info["counts"] == {"events": 4, "sessions": 2, "digests": 2, "problems": 0}
 
 
-def test_tape_json_is_completed(tmp_path: Path) -> None:
-    """tape.json has times, precision, known columns and warnings. Temporary folders of the capture are gone."""
+def test_finish_completes_tape_json(tmp_path: Path) -> None:
+    """tape.json has times, precision, known columns and warnings. Temporary folders of the capture are removed."""
     tape, info = finished(tmp_path, EVENTS)
     assert (info["first_ns"], info["last_ns"], info["precision_ns"]) == (T0, T0 + 5 * MS, 1000)
     assert info["warnings"] == [{"kind": "x", "text": "y"}]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A binary log position is used only if it was taken at or before the tape's first event."""
+"""A tape uses a binary log position only if the position was read before the tape's first event or at its time."""
 
 from typing import Any
 
@@ -24,7 +24,9 @@ POSITION = {"binlog": {"file": "b.000002", "position": 157}, "gtid": "a:1-7"}
     ],
 )
 def test_late_binlog_position_is_not_used(at: str | None, usable: bool) -> None:
-    """Times compare to the microsecond. An invalid time, or a time without a zone, makes the position unusable."""
+    """Times are compared with a resolution of one microsecond. A position with an invalid time, or with a time without
+    a zone, is not used.
+    """
     server = {"identity": "A", "at": at, **POSITION}
     kept = without_late_position(server, FIRST_NS)
     assert kept is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tape of a killed capture is completed from its whole parts."""
+"""The tape of a killed capture is completed from the parts that were written completely."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,9 @@ from tests.helpers.logs import write_mariadb
 
 
 def killed(tmp_path: Path) -> Path:
-    """Return a tape after a kill: a whole part that tape.json lacks, half of another part, and no tables."""
+    """Return the tape of a killed capture. tape.json lacks one complete part, another part is only half written, and
+    there are no tables.
+    """
     log = write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1, 0.001, f"SELECT {n}") for n in range(30)])
     tape = tmp_path / "t.tape"
     info = capture_source(SOURCES["slowlog"], [str(log)], tape, Settings())
@@ -26,7 +28,7 @@ def killed(tmp_path: Path) -> Path:
 
 
 def test_killed_tape_is_recovered(tmp_path: Path) -> None:
-    """A recovered tape has all events of whole parts. The tape is finished and lists the missing data."""
+    """The recovered tape has all events of the complete parts. The tape is finished and lists the missing data."""
     tape = killed(tmp_path)
     info = recover(tape)
     assert info["finished"] is True
@@ -37,8 +39,8 @@ def test_killed_tape_is_recovered(tmp_path: Path) -> None:
     assert json.loads((tape / "tape.json").read_text()) == info
 
 
-def test_tape_without_a_whole_part_is_not_recovered(tmp_path: Path) -> None:
-    """The folder has no whole part, or is not a tape. Both give a message."""
+def test_tape_without_a_complete_part_is_not_recovered(tmp_path: Path) -> None:
+    """A folder without a complete part, and a folder that is not a tape, give a message."""
     tape = killed(tmp_path)
     (tape / "events" / "part-00000.parquet").unlink()
     with pytest.raises(InputError, match="no event"):
@@ -47,8 +49,8 @@ def test_tape_without_a_whole_part_is_not_recovered(tmp_path: Path) -> None:
         recover(tmp_path)
 
 
-def test_recovered_tape_has_the_times_of_a_complete_capture(tmp_path: Path) -> None:
-    """A recovered tape ends at the end of its last statement, not at its start."""
+def test_recovered_tape_has_the_times_of_its_events(tmp_path: Path) -> None:
+    """A recovered tape ends when its last statement ends, not when this statement starts."""
     log = write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1, 2.5, f"SELECT {n}") for n in range(0, 30, 3)])
     tape = tmp_path / "t.tape"
     whole = capture_source(SOURCES["slowlog"], [str(log)], tape, Settings())

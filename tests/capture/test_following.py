@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A growing log is followed. In every kind of rotation, the events equal those of the whole log."""
+"""A growing log is followed. After any kind of rotation, the events equal those of the unrotated log."""
 
 import random
 import threading
@@ -22,7 +22,7 @@ TURNS = ("rename", "rename_and_pack", "remove", "copy_and_truncate", "pack_and_t
 
 
 class Following:
-    """A reader of a growing log, in its own thread."""
+    """A reader that follows a growing log in its own thread."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -31,18 +31,20 @@ class Following:
         self._thread.start()
 
     def count(self, *names: str) -> int:
-        """Return the sum of the reader's counters with these names."""
+        """Return the sum of the given counters of the reader."""
         told = self.reader.describe()
         return sum(told[name] for name in names)
 
     def has_come_to(self, log: GrowingLog) -> None:
-        """Wait until the reader has read the current file. A few bytes may be counted for the next file as well."""
+        """Wait until the reader has read the current file. The counters may already include a few bytes of the next
+        file.
+        """
         wait_until(lambda: self.count("rotations", "truncations") == log.turns, f"turn {log.turns} is seen")
         size = log.path.stat().st_size
         wait_until(lambda: self.count("followed_bytes") == size, "the new file is read")
 
     def end(self) -> Read:
-        """Stop the reader and return everything that it read."""
+        """Stop the reader, and return all of its results."""
         self.reader.stop()
         self._thread.join()
         (read,) = self._read
@@ -50,7 +52,7 @@ class Following:
 
 
 def without_places(read: Read) -> list[dict[str, Any]]:
-    """Return the events without file and offset, in the order of sessions."""
+    """Return the events without the columns file and offset, in the order of sessions."""
     kept = [{name: value for name, value in event.items() if name not in PLACES} for event in read.events]
     return sorted(kept, key=lambda event: (event["session"], event["seq"]))
 
@@ -58,8 +60,8 @@ def without_places(read: Read) -> list[dict[str, Any]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", NATIVE)
-def test_rotated_log_gives_the_events_of_the_whole_log(kind: str, seed: int, tmp_path: Path) -> None:
-    """The log is written in pieces and rotated in every way, also inside an event."""
+def test_rotated_log_gives_the_events_of_an_unrotated_log(kind: str, seed: int, tmp_path: Path) -> None:
+    """The log is written in pieces and rotated in every way. A rotation may also happen inside an event."""
     open_log, make_log = NATIVE[kind]
     chance = random.Random(f"{kind} {seed}")
     statements = make_statements([chance.choice((40, 90, 700, 9000)) for _ in range(60)], seed)
@@ -69,12 +71,13 @@ def test_rotated_log_gives_the_events_of_the_whole_log(kind: str, seed: int, tmp
     for turn in chance.sample(TURNS * 2, len(TURNS) * 2):
         number += chance.randrange(1, 6)
         end = len(make_log(statements[:number]))
-        # A server that reopens its log completes the last event first. Copying may happen inside an event.
+        # Before a server reopens its log, it completes the last event. A rotation by copying may happen inside an
+        # event.
         inside = chance.randrange(len(make_log(statements[: number - 1])) + 1, end)
         seen = chance.randrange(at + 1, inside + 1)
         log.write(whole[at:seen])
         following.has_come_to(log)
-        log.write(whole[seen:inside])  # a rotation may follow before the reader sees this
+        log.write(whole[seen:inside])  # the next rotation may come before the reader reads these bytes
         getattr(log, turn)(whole[inside:end])
         at = end
     log.write(whole[at:])
@@ -89,7 +92,9 @@ def test_rotated_log_gives_the_events_of_the_whole_log(kind: str, seed: int, tmp
 
 
 def test_truncation_without_a_copy_is_reported(tmp_path: Path) -> None:
-    """The last bytes before a truncation may be missing. A problem reports this, and later statements are read."""
+    """A truncation may lose the bytes that were written last. A problem reports the loss, and later statements are
+    read.
+    """
     statements = make_statements([50] * 20, 1)
     log = GrowingLog(tmp_path / "slow.log", random.Random(1))
     following = Following(open_slowlog([log.path], follow=Follow()))
@@ -102,7 +107,7 @@ def test_truncation_without_a_copy_is_reported(tmp_path: Path) -> None:
     following.has_come_to(log)
     read = following.end()
     kinds = [problem["kind"] for problem in read.problems]
-    if following_lost := kinds.count("truncated_log"):  # otherwise, the copy was still complete
+    if following_lost := kinds.count("truncated_log"):  # without this problem, the copy was complete
         assert following_lost == 1
         assert read.description["truncations_without_copy"] == 1
     assert [event["statement"] for event in read.events][-10:] == statements[10:]
@@ -110,7 +115,9 @@ def test_truncation_without_a_copy_is_reported(tmp_path: Path) -> None:
 
 
 def test_half_written_statement_waits_for_its_end(tmp_path: Path) -> None:
-    """The log pauses inside a statement, and a part is due. No part contains half of the statement."""
+    """The log pauses in the middle of a statement, when the next part must be published. No part contains a partial
+    statement.
+    """
     statements = make_statements([50, 60, 70], 1)
     whole, half = slow_log(statements), len(slow_log(statements[:2])) - 30
     log = GrowingLog(tmp_path / "slow.log", random.Random(2))
@@ -125,8 +132,8 @@ def test_half_written_statement_waits_for_its_end(tmp_path: Path) -> None:
 
 
 def test_statements_larger_than_the_buffer_are_followed(tmp_path: Path) -> None:
-    """Large statements are in the old and the new content of the log. Each read appends to the unread bytes and stays
-    inside the buffer.
+    """Large statements are written before and after the rotation. Each read appends to the unread bytes and stays
+    within the buffer.
     """
     statements = make_statements([300_000, 70_000, 400_000, 500_000, 40, 600_000, 1_500_000, 90, 700_000], 5)
     whole, before = slow_log(statements), len(slow_log(statements[:5])) + 100_000
@@ -142,8 +149,8 @@ def test_statements_larger_than_the_buffer_are_followed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", NATIVE)
-def test_parts_of_a_paused_log_have_the_right_times(kind: str, tmp_path: Path) -> None:
-    """A pause in the log publishes all events. Their times equal those of the whole log."""
+def test_events_before_a_pause_have_the_right_times(kind: str, tmp_path: Path) -> None:
+    """When the log pauses, all events are published. Their times equal the times in a capture of the complete log."""
     open_log, make_log = NATIVE[kind]
     statements = make_statements([50] * 12, 6)
     whole, half = make_log(statements), len(make_log(statements[:7]))
@@ -158,8 +165,8 @@ def test_parts_of_a_paused_log_have_the_right_times(kind: str, tmp_path: Path) -
     log.close()
 
 
-def test_only_a_growing_file_is_followed(tmp_path: Path) -> None:
-    """A compressed file, a folder and a missing file are refused with a message."""
+def test_only_an_uncompressed_file_is_followed(tmp_path: Path) -> None:
+    """A compressed file, a folder or a missing file is refused with a message."""
     packed = tmp_path / "slow.log.gz"
     packed.write_bytes(b"\x1f\x8b\x08\0 and so on")
     for path, said in (
@@ -171,7 +178,7 @@ def test_only_a_growing_file_is_followed(tmp_path: Path) -> None:
             open_slowlog([path], follow=Follow())
 
 
-def test_from_the_end_skips_old_content(tmp_path: Path) -> None:
+def test_from_end_option_skips_old_content(tmp_path: Path) -> None:
     statements = make_statements([50] * 9, 1)
     whole, before = slow_log(statements), len(slow_log(statements[:4]))
     log = GrowingLog(tmp_path / "slow.log", random.Random(3))
@@ -183,8 +190,8 @@ def test_from_the_end_skips_old_content(tmp_path: Path) -> None:
     log.close()
 
 
-def test_older_files_are_read_before_the_followed_file(tmp_path: Path) -> None:
-    """The last of several given files is followed. Earlier files may be compressed."""
+def test_earlier_files_are_read_before_the_followed_file(tmp_path: Path) -> None:
+    """If several files are given, the last one is followed. The other files may be compressed."""
     statements = make_statements([50] * 9, 1)
     whole, before = slow_log(statements), len(slow_log(statements[:4]))
     (tmp_path / "slow.log.1").write_bytes(whole[:before])

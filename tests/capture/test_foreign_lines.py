@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines that other programs write into a log. They are reported and never become part of an event."""
+"""Lines that other programs write into a log. These lines are reported and never become part of an event."""
 
 import random
 import re
@@ -54,7 +54,9 @@ STATEMENTS = [
 
 
 def mixed(kind: str, chance: random.Random, lines: list[str]) -> tuple[str, list[str], list[str]]:
-    """Return a log with foreign lines between its records, its statements, and the foreign lines that are not blank."""
+    """Return a log with foreign lines, the log's statements, and the foreign lines that are not blank. The foreign
+    lines are between the records.
+    """
     log = Log(kind, chance)
     wrote, others = [], []
     for _ in range(chance.randrange(3, 40)):
@@ -66,7 +68,7 @@ def mixed(kind: str, chance: random.Random, lines: list[str]) -> tuple[str, list
             if kind != "slow":
                 chunk.insert(0, chance.choice(TIMED + UNDATED))
             log.text += "".join(f"{line}\n" for line in chunk)
-            log.written = -1  # forces a time line before the next event
+            log.written = -1  # the next event begins with a time line
             others += [line for line in chunk if line]
     return log.text, wrote, others
 
@@ -75,7 +77,7 @@ def mixed(kind: str, chance: random.Random, lines: list[str]) -> tuple[str, list
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_foreign_lines_between_records_are_counted(kind: str, seed: int, tmp_path: Path) -> None:
-    """All events are as they were sent. Each byte of the foreign lines is counted."""
+    """All events equal the sent statements. Each byte of the foreign lines is counted."""
     text, wrote, others = mixed(kind, random.Random(seed), TIMED if seed % 2 else TIMED + UNTIMED)
     found, read = read_log(kind, text, tmp_path)
     torn = [bool(event["flags"] & FLAGS["truncated"]) for event in read.events]
@@ -91,7 +93,9 @@ def test_foreign_lines_between_records_are_counted(kind: str, seed: int, tmp_pat
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_foreign_lines_inside_records_are_reported(kind: str, seed: int, tmp_path: Path) -> None:
-    """A record with a foreign line inside is reported. No event contains the foreign line, and no other event changes."""
+    """A record that contains a foreign line is reported. No event contains the foreign line, and no other event
+    changes.
+    """
     chance = random.Random(seed)
     log, marks = Log(kind, chance), []
     for number in range(20):
@@ -112,8 +116,8 @@ def test_foreign_lines_inside_records_are_reported(kind: str, seed: int, tmp_pat
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("line", LINES_OF_SQL)
-def test_sql_that_looks_like_a_foreign_line_is_kept(line: str, kind: str, tmp_path: Path) -> None:
-    """SQL lines stay in their statement. Foreign lines inside a literal stay in the literal."""
+def test_sql_line_that_looks_foreign_is_kept(line: str, kind: str, tmp_path: Path) -> None:
+    """SQL lines stay in their statement. A foreign line inside a literal stays in the literal."""
     log = Log(kind, random.Random(1))
     literals = ["INSERT INTO n VALUES ('\n{}\n')".format(other.replace("'", "''")) for other in UNDATED + TIMED]
     sent = [f"SELECT a,\n{line}\nFROM t", *literals, "SELECT 2"]
@@ -136,9 +140,9 @@ PREFIXES = [
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(12))
-def test_log_that_is_wrapped_from_some_record_on(kind: str, seed: int, tmp_path: Path) -> None:
-    """Events before the first wrapped record are as they were sent. Later lines are all counted and do not join the
-    last event.
+def test_log_with_wrapped_records_at_its_end(kind: str, seed: int, tmp_path: Path) -> None:
+    """The records at the end of the log have a prefix. Events before them equal the sent statements. All lines with a
+    prefix are counted, and none joins the last event.
     """
     chance = random.Random(seed)
     log, plain, prefix = Log(kind, chance), [], PREFIXES[seed % len(PREFIXES)]
@@ -174,9 +178,9 @@ def test_literal_may_contain_a_wrapped_log(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_time_is_linear_for_a_log_in_one_long_line(kind: str, tmp_path: Path) -> None:
-    """A statement contains a whole log in one line. The reader checks each mark of an entry once and does not scan the
-    line again.
+def test_log_in_one_long_line_is_read_in_linear_time(kind: str, tmp_path: Path) -> None:
+    """One statement contains a log with all its entries on one line. The reader checks each mark of an entry once and
+    does not scan the line again.
     """
     log = Log(kind, random.Random(1))
     marks = "# Query_time: 1.0  Lock_time: 0.0\\n2026-03-04T09:15:02Z\t    8 Query\tSELECT 1\\n"
@@ -193,7 +197,7 @@ BANNER = "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\n
 
 
 @pytest.mark.parametrize("mark", ["Time", "User@Host", "User", "Thread_id", "Schema", "Client"])
-def test_all_lines_of_a_wrapped_header_belong_to_it(mark: str, tmp_path: Path) -> None:
+def test_wrapped_header_is_not_part_of_the_previous_statement(mark: str, tmp_path: Path) -> None:
     """The previous statement ends before the first line of the wrapped header."""
     plain = f"{HEADER}SET timestamp=1718000000;\nSELECT 1;\n"
     wrapped = [f"# {mark}: app", "# Query_time: 0.1  Lock_time: 0", "SET timestamp=1718000001;", "SELECT 2;"]
@@ -224,7 +228,9 @@ def test_all_lines_of_a_wrapped_header_belong_to_it(mark: str, tmp_path: Path) -
     ],
 )
 def test_semicolon_ends_a_statement_body(body: str, told: list[tuple[str, bool]], ending: str, tmp_path: Path) -> None:
-    """Semicolons in literals and comments do not count. If a body may contain statements, its end is uncertain."""
+    """Semicolons in literals and comments do not end the body. If a body may contain several statements, its end is
+    uncertain.
+    """
     (tmp_path / "log").write_text(f"{HEADER}SET timestamp=1718000000;\n{body}{ending}")
     read = read_all(open_slowlog([tmp_path / "log"]))
     found = [(e["statement"].decode().rstrip(), bool(e["flags"] & FLAGS["truncated"])) for e in read.events]
@@ -232,8 +238,8 @@ def test_semicolon_ends_a_statement_body(body: str, told: list[tuple[str, bool]]
     assert ("not_understood" in read.kinds) == ("not ours" in body and not told[0][1])
 
 
-def test_time_is_linear_for_many_headers_in_a_literal(tmp_path: Path) -> None:
-    """A log that is stored in a table is one statement. Each of its lines is checked once."""
+def test_literal_with_many_headers_is_read_in_linear_time(tmp_path: Path) -> None:
+    """A statement that stores a log in a table contains many headers. Each of its lines is checked once."""
     stored = (HEADER.replace("'", "") + "SET timestamp=1718000000;\nSELECT 9\n") * 2_000
     (tmp_path / "log").write_text(f"{HEADER}SET timestamp=1718000000;\nINSERT INTO t VALUES ('\n{stored}');\n" + HEADER)
     read = read_all(open_slowlog([tmp_path / "log"]))

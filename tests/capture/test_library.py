@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures from Python: kinds by name or by detection."""
+"""Captures from Python. The kind of source is given by name or detected."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ SELECT 1;
 
 @pytest.mark.parametrize("kind", [None, "slowlog"])
 def test_capture_returns_the_written_tape(kind: str | None, tmp_path: Path) -> None:
-    """The input is one file or a list of files."""
+    """The input is either one file or a list of files."""
     (tmp_path / "slow.log").write_text(LOG, encoding="utf-8")
     one = capture(tmp_path / "slow.log", tmp_path / "one.tape", kind, Settings())
     listed = capture([str(tmp_path / "slow.log")], tmp_path / "listed.tape", kind)
@@ -27,7 +27,7 @@ def test_capture_returns_the_written_tape(kind: str | None, tmp_path: Path) -> N
 
 
 def test_invalid_capture_arguments_are_refused(tmp_path: Path) -> None:
-    """Neither files nor a kind are given, or the kind does not exist."""
+    """The call gives neither files nor a kind, or it gives an unknown kind."""
     with pytest.raises(InputError, match="expected files to capture, or the kind of a live source"):
         capture([], tmp_path / "x.tape")
     with pytest.raises(InputError, match="'tarot': expected one of packets"):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements as text, with the bound values filled in. tests/whole/test_prepared.py runs such texts on servers."""
+"""Statements as text in which literals replace the placeholders. tests/whole/test_prepared.py runs such texts on
+servers.
+"""
 
 import struct
 from pathlib import Path
@@ -13,7 +15,7 @@ from tests.helpers.tapes import make_tape
 
 
 def execution(kinds: list[int], values: bytes, nulls: int = 0, letter: bytes = b"E", absent: int = 0) -> bytes:
-    """Return params of an EXECUTE in the format of schemas/params.md."""
+    """Return the params of an EXECUTE in the format of schemas/params.md."""
     some = bytes([absent]) if letter != b"E" else b""
     types = b"".join(struct.pack("<H", kind) for kind in kinds)
     return letter + bytes([len(kinds)]) + some + bytes(5) + bytes([nulls, 1]) + types + values
@@ -25,7 +27,7 @@ def text(value: str | bytes) -> bytes:
     return bytes([len(raw)]) + raw
 
 
-# (protocol type, bytes, literal). `native/grammar/` writes the same literals as `capture/literals.py`.
+# (protocol type, bytes, literal). The C code in `native/grammar/` and `capture/literals.py` write the same literals.
 BOUND = [
     (0x01, b"\xf9", "-7"),
     (0x8001, b"\xf9", "249"),
@@ -59,20 +61,22 @@ def test_values_of_every_type_become_literals(kind: int, value: bytes, wanted: s
     assert statement_text(b"SELECT ?", execution([kind], value)) == f"SELECT {wanted}"
 
 
-def test_placeholders_outside_literals_are_replaced() -> None:
-    """As on a server, a `?` in a literal, a name or a comment is not a placeholder. NULL has no value bytes."""
+def test_only_placeholders_outside_literals_are_replaced() -> None:
+    """Like a server, querytape does not treat a `?` in a literal, a name or a comment as a placeholder. NULL has no
+    value bytes.
+    """
     values = struct.pack("<i", 1)
     source = b"SELECT '?', `?`, ? /* ? */ -- ?\n, ?"
     assert statement_text(source, execution([3, 6], values, nulls=2)) == "SELECT '?', `?`, 1 /* ? */ -- ?\n, NULL"
 
 
-def test_number_of_placeholders_decides_the_sql_mode() -> None:
-    """If only another sql_mode gives as many placeholders as values, that sql_mode is used."""
+def test_number_of_values_decides_the_sql_mode() -> None:
+    """If the number of placeholders equals the number of values only in another sql_mode, this sql_mode is used."""
     assert statement_text(rb"SELECT '\', ?", execution([3], struct.pack("<i", 1))) == r"SELECT '\', 1"
 
 
 def test_long_data_is_joined_and_attributes_are_skipped() -> None:
-    """A query attribute is not a value of the statement."""
+    """A query attribute has no placeholder in the statement."""
     long_data = [b"L\0\0ab", b"L\0\0c"]
     params = execution([0xFC], b"", letter=b"D", absent=1)
     assert statement_text(b"SELECT ?", params, long_data) == "SELECT 'abc'"
@@ -80,8 +84,8 @@ def test_long_data_is_joined_and_attributes_are_skipped() -> None:
     assert statement_text(b"SELECT ?", named) == "SELECT 4"
 
 
-def test_bulk_execution_shows_its_first_row() -> None:
-    """A comment contains the number of rows of the bulk execution."""
+def test_text_of_a_bulk_execution_has_its_first_row() -> None:
+    """A comment in the text contains the number of rows."""
     params = b"B\x01\x80\0" + struct.pack("<H", 3) + b"\0" + struct.pack("<i", 7) + b"\x01"
     assert statement_text(b"SELECT ?", params) == "/* the first of 2 rows of a bulk execution */ SELECT 7"
 
@@ -98,8 +102,8 @@ def test_bulk_execution_shows_its_first_row() -> None:
         ("use", execution([3, 3], bytes(8)), "in order: 0, 0"),
     ],
 )
-def test_incomplete_statement_text_begins_with_a_comment(flag: str, params: bytes | None, said: str) -> None:
-    """The comment explains the difference from the client's statement."""
+def test_incomplete_statement_text_starts_with_a_comment(flag: str, params: bytes | None, said: str) -> None:
+    """The comment explains how the text differs from the client's statement."""
     found = statement_text(b"SELECT ?", params, None, FLAGS[flag])
     assert found is not None
     assert found.startswith("/* ")
@@ -107,14 +111,16 @@ def test_incomplete_statement_text_begins_with_a_comment(flag: str, params: byte
     assert found.endswith(" */ SELECT ?")
 
 
-def test_literals_without_backslash_escapes() -> None:
-    """In NO_BACKSLASH_ESCAPES a backslash is an ordinary character. Text that needs an escape is hexadecimal."""
+def test_literals_without_backslash_escapes_are_valid() -> None:
+    """With NO_BACKSLASH_ESCAPES, a backslash is an ordinary character. A text that needs an escape becomes a
+    hexadecimal literal.
+    """
     assert literal(b"a\\'", 1) == "'a\\'''"
     assert literal(b"a\n", 1) == "_utf8mb4 X'610A'"
 
 
 def test_view_joins_executions_with_their_statements(tmp_path: Path) -> None:
-    """An execution has the text of its PREPARE, and the long data since the last RESET."""
+    """The text of an execution contains the text of its PREPARE and the long data that was sent after the last RESET."""
     params = execution([0xFC], b"", letter=b"D", absent=1)
     events = [
         {"command": "prepare", "stmt": 1, "statement": "SELECT ?"},

@@ -7,9 +7,9 @@ from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.live import CaptureMoment, LiveCapture
 
 
-def test_progress_is_readable_during_and_after_a_capture(tmp_path: Path) -> None:
-    """Progress is read before the first part, between parts and after the end. The last values remain and match the
-    tape.
+def test_progress_can_be_read_during_and_after_a_capture(tmp_path: Path) -> None:
+    """Progress is read before the first part, between two parts and after the end. The last values stay readable and
+    match the tape.
     """
     log = Path(__file__).parent / "sources" / "logs" / "mysql57_use_rule_and_restart.log"
     lives: list[LiveCapture] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statements with unclosed quotes, and literals that contain log text. No statement between two of them is lost."""
+"""Statements with unclosed quotes, and literals that contain log text. Statements between them are not lost."""
 
 import random
 from collections.abc import Callable
@@ -12,7 +12,8 @@ from querytape.schemas import FLAGS
 
 from tests.helpers.reading import Read, read_all
 
-# Typing errors, and statements of programs that join strings. The server responds with error 1064 and logs them.
+# Typing errors, and statements of programs that concatenate strings. The server responds with error 1064 and logs these
+# statements.
 BROKEN = ["SELECT 'it's'", "SELECT * FROM t WHERE a = 'x", 'SELECT "5" tape"', "SELECT `a", "SELECT 1 /* left open"]
 WHOLE = [
     "SELECT 'a'",
@@ -24,13 +25,13 @@ ENDS = {"slow": ";\n", "general": "\n", "general-8": "\n"}
 
 
 class Log:
-    """A growing log in a server's format. Each statement comes 0 to 2 seconds after the previous one."""
+    """A writer of a growing log in a server's format. Each statement comes 0 to 2 seconds after the previous one."""
 
     def __init__(self, kind: str, chance: random.Random) -> None:
         self.kind, self.chance, self.text, self.second, self.written = kind, chance, "", 0, -1
 
     def add(self, statement: str) -> None:
-        """Write one statement of a random session. There are four sessions."""
+        """Write one statement of one of four sessions, chosen at random."""
         self.second += self.chance.choice([0, 0, 0, 1, 2])
         thread, at = self.chance.randrange(7, 11), 22_400 + self.second
         clock = f"{at // 3600:2d}:{at // 60 % 60:02d}:{at % 60:02d}"
@@ -55,7 +56,7 @@ KINDS: dict[str, Callable[..., Reader]] = {"slow": open_slowlog, "general": open
 
 
 def read_log(kind: str, text: str, folder: Path) -> tuple[list[str], Read]:
-    """Return the statements in log order, and everything that was read."""
+    """Return the statements in log order, and the result of reading the log."""
     (folder / "log").write_text(text)
     read = read_all(KINDS[kind]([folder / "log"]))
     events = sorted(read.events, key=lambda event: event["offset"])
@@ -65,7 +66,7 @@ def read_log(kind: str, text: str, folder: Path) -> tuple[list[str], Read]:
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("kind", KINDS)
 def test_statements_between_unclosed_quotes_are_kept(kind: str, seed: int, tmp_path: Path) -> None:
-    """An unclosed quote does not extend to the next unclosed quote. Each unclosed quote is counted."""
+    """A literal with an unclosed quote does not extend to the next unclosed quote. Each unclosed quote is counted."""
     chance = random.Random(seed)
     log, sent = Log(kind, chance), []
     for thread in range(30):
@@ -83,14 +84,14 @@ def test_statements_between_unclosed_quotes_are_kept(kind: str, seed: int, tmp_p
 
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("kind", KINDS)
-def test_literal_with_a_copy_of_its_log_stays_complete(kind: str, seed: int, tmp_path: Path) -> None:
-    """The copied rows have earlier times, so they are not new rows. The copy is counted."""
+def test_literal_with_a_copy_of_its_own_log_is_complete(kind: str, seed: int, tmp_path: Path) -> None:
+    """The copied rows have earlier times, so they do not count as new rows. The copy is counted."""
     chance = random.Random(seed)
     log, sent = Log(kind, chance), []
     for number in range(60):
         statement = f"SELECT {number}"
         if number > 20 and chance.random() < 0.2:
-            log.second += 3  # copying takes some time
+            log.second += 3  # time that the copying takes
             rows = log.text.splitlines(keepends=True)
             begin = chance.choice([at for at, row in enumerate(rows) if row.startswith(("# Time", "240610 ", "2024-"))])
             copied = "".join(rows[begin : begin + 30]).replace("'", '"')
@@ -104,8 +105,8 @@ def test_literal_with_a_copy_of_its_log_stays_complete(kind: str, seed: int, tmp
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_cut_log_has_only_statements_that_were_sent(kind: str, tmp_path: Path) -> None:
-    """A statement that ends with the file is marked as cut. Neither a part of a statement nor a header's SET counts as
-    complete.
+    """A statement at the end of the file is marked as cut. Neither a partial statement nor the SET of a header counts
+    as complete.
     """
     log, whole = Log(kind, random.Random(3)), WHOLE[::3]
     for statement in whole:
@@ -114,5 +115,5 @@ def test_cut_log_has_only_statements_that_were_sent(kind: str, tmp_path: Path) -
         _, read = read_log(kind, log.text[:end], tmp_path)
         sent = [e["statement"].decode() for e in read.events if e["statement"] and not e["flags"] & FLAGS["truncated"]]
         assert sent[:-1] == whole[: max(len(sent) - 1, 0)], end
-        if kind == "slow":  # other logs have no end mark, so their last statement may be cut without a sign
+        if kind == "slow":  # without end marks, the cut of the last statement is not visible
             assert sent == whole[: len(sent)], end

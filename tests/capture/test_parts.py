@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a tape: they are written one by one, and their totals are known."""
+"""The parts of a tape, which are written one after another, and their totals."""
 
 import hashlib
 from pathlib import Path
@@ -16,7 +16,7 @@ ROWS = [(1718000000 + n, 7 + n % 3, 0.5 * n, f"SELECT {n}") for n in range(10)]
 
 
 def test_part_entry_describes_its_file(tmp_path: Path) -> None:
-    """The entry of a part has rows, bytes, SHA-256, first start and last end. A second, empty part has no file."""
+    """The entry of a part has rows, bytes, SHA-256, the first start and the last end. A part without rows has no file."""
     reader = open_slowlog([write_mariadb(tmp_path / "s.log", ROWS)])
     parts = Parts(duckdb.connect(), tmp_path)
     entry = parts.write_events(reader.part(1000, 1 << 20), tmp_path / "a.parquet")
@@ -29,8 +29,8 @@ def test_part_entry_describes_its_file(tmp_path: Path) -> None:
     assert entry["sha256"] == hashlib.sha256((tmp_path / "a.parquet").read_bytes()).hexdigest()
 
 
-def test_totals_match_the_events(tmp_path: Path) -> None:
-    """Events, times, precision and known columns of all parts equal DuckDB's results on the files."""
+def test_totals_of_parts_match_the_events(tmp_path: Path) -> None:
+    """Over all parts, the events, times, precision and known columns equal DuckDB's results for the files."""
     reader = open_slowlog([write_mariadb(tmp_path / "s.log", ROWS)])
     parts = Parts(duckdb.connect(), tmp_path)
     numbers = 0
@@ -52,7 +52,9 @@ def test_totals_match_the_events(tmp_path: Path) -> None:
 
 
 def test_events_of_excluded_threads_are_left_out(tmp_path: Path) -> None:
-    """With not_threads, the file lacks the events of these threads. The totals of all events are then unknown."""
+    """With not_threads, the files lack the events of these threads. The totals are then unknown, because they would
+    include these events.
+    """
     reader = open_slowlog([write_mariadb(tmp_path / "s.log", ROWS)])
     parts = Parts(duckdb.connect(), tmp_path, not_threads=(7,))
     entry = parts.write_events(reader.part(1000, 1 << 20), tmp_path / "a.parquet")
@@ -64,7 +66,7 @@ def test_events_of_excluded_threads_are_left_out(tmp_path: Path) -> None:
 
 
 def test_stream_without_rows_makes_no_file(tmp_path: Path) -> None:
-    """The stream has only problems."""
+    """The stream has problems but no events."""
     log = tmp_path / "s.log"
     write_mariadb(log, ROWS)
     log.write_bytes(log.read_bytes() + b"# Query_time: nonsense\nwhat is this\n")
@@ -79,6 +81,6 @@ def test_stream_without_rows_makes_no_file(tmp_path: Path) -> None:
     assert duckdb.execute(f"SELECT count(*) FROM '{tmp_path}/after.parquet'").fetchall() == [(rows,)]
 
 
-def test_totals_without_parts() -> None:
-    """Without parts, no column is known."""
+def test_totals_without_parts_are_empty() -> None:
+    """Without parts, no column counts as known."""
     assert Totals().known_columns() == []

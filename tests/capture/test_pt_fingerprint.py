@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Percona Toolkit's fingerprints and ids, byte for byte, and their place on a tape."""
+"""Percona Toolkit's fingerprints and ids, which must be equal byte for byte, and their columns on a tape."""
 
 import json
 import subprocess
@@ -22,15 +22,17 @@ CASES = {
 
 
 @pytest.mark.parametrize("statement", sorted(CASES))
-def test_known_fingerprints_and_ids(statement: bytes) -> None:
-    """Fingerprints have a text and an id of 32 digits."""
+def test_known_statements_have_the_right_fingerprints_and_ids(statement: bytes) -> None:
+    """Each fingerprint has a text and an id of 32 digits."""
     text, name = CASES[statement]
     assert pt_fingerprint(statement) == text
     assert pt_id(text) == name
 
 
 def test_fingerprints_equal_those_of_percona_toolkit(samples: Path) -> None:
-    """The sample has 95 statements with the results of the Perl program: texts of both modes and ids of both widths."""
+    """The sample has 95 statements with the results of the Perl program: the texts in both modes, and the ids in both
+    lengths.
+    """
     lines = (samples / "expected" / "fingerprints.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 95
     for line in lines:
@@ -45,7 +47,9 @@ def test_fingerprints_equal_those_of_percona_toolkit(samples: Path) -> None:
 
 
 def test_digests_on_a_tape_have_percona_ids(tmp_path: Path) -> None:
-    """A Percona id belongs to the digest's sample. Samples that are too long have no id."""
+    """The Percona id of a digest is computed from the digest's sample statement. If the sample is too long, the digest
+    has no Percona id.
+    """
     dialogue = Dialogue().logged_in().ask(b"SELECT c FROM t WHERE id=1", rows([b"1"]))
     dialogue.ask(b"SELECT '" + b"x" * 20_000 + b"'", rows([b"1"])).close()
     capture_source(
@@ -56,7 +60,7 @@ def test_digests_on_a_tape_have_percona_ids(tmp_path: Path) -> None:
 
 
 def test_command_prints_ids_and_texts() -> None:
-    """The output has one line per statement, with querytape's or Percona's fingerprint."""
+    """For each statement, the output has one line with querytape's or Percona's fingerprint."""
     command = [sys.executable, "-m", "querytape", "fingerprint"]
     text = b"SELECT c FROM t WHERE id=1\n\n"
     done = subprocess.run([*command, "--pt16"], input=text, capture_output=True, timeout=60)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running capture publishes its tape part by part. Parts that --keep drops are counted and reported."""
+"""A running capture publishes its tape part by part. Parts that --keep removes are counted and reported."""
 
 import json
 import shutil
@@ -27,7 +27,7 @@ STATEMENTS = [b"SELECT %d FROM t" % number for number in range(100)]
 
 
 class Capture:
-    """A capture that follows a log in its own thread. `published` returns the current tape.json."""
+    """A capture that follows a log in its own thread."""
 
     def __init__(self, log: Path, tape: Path, endless: Endless) -> None:
         self.log, self.tape = log, tape
@@ -53,7 +53,7 @@ class Capture:
 
     @property
     def published(self) -> dict[str, Any]:
-        """Return the current tape.json."""
+        """Return the content of tape.json at this moment."""
         try:
             info: dict[str, Any] = json.loads((self.tape / "tape.json").read_text())
         except FileNotFoundError:
@@ -61,12 +61,12 @@ class Capture:
         return info
 
     def wait_for(self, events: int) -> dict[str, Any]:
-        """Wait until this number of events is published, including dropped ones. Return tape.json."""
+        """Wait until this number of events is published, including events that --keep removed. Return tape.json."""
         wait_until(lambda: (self.published.get("published") or {"events": 0})["events"] >= events, f"{events} events")
         return self.published
 
     def end(self) -> dict[str, Any]:
-        """Stop the capture normally. Return the finished tape's JSON."""
+        """Stop the capture normally. Return the JSON of the finished tape."""
         self._end.set()
         self._thread.join()
         self._out.close()
@@ -74,8 +74,8 @@ class Capture:
 
 
 def pieces(*places: int) -> list[bytes]:
-    """Return the log of STATEMENTS, cut after each of these numbers of statements. The end of a statement is visible
-    only in the next piece.
+    """Return the log of STATEMENTS in pieces. A piece ends after each given number of statements. The next piece shows
+    that the last statement has ended.
     """
     whole = slow_log(STATEMENTS)
     cuts = [0, *(len(slow_log(STATEMENTS[:place])) for place in places)]
@@ -83,8 +83,8 @@ def pieces(*places: int) -> list[bytes]:
 
 
 def test_parts_are_published_one_by_one(tmp_path: Path) -> None:
-    """The JSON of an unfinished tape lists whole parts with checksums, the end of the published time, and the bytes
-    read.
+    """The JSON of an unfinished tape lists complete parts with checksums. It also has the end time of the published
+    events and the number of bytes read.
     """
     first, second, third = pieces(10, 30)
     capture = Capture(tmp_path / "slow.log", tmp_path / "t.tape", Endless(part_every_ns=1_000_000))
@@ -110,7 +110,7 @@ def test_parts_are_published_one_by_one(tmp_path: Path) -> None:
 
 
 def test_rotated_file_has_a_new_entry(tmp_path: Path) -> None:
-    """Each event's `file` has an entry in tape.json, also if several files had one name."""
+    """The `file` number of each event has an entry in tape.json, even if several files had the same name."""
     first, second = pieces(10)
     capture = Capture(tmp_path / "slow.log", tmp_path / "t.tape", Endless(part_every_ns=1_000_000))
     capture.write(first)
@@ -126,9 +126,9 @@ def test_rotated_file_has_a_new_entry(tmp_path: Path) -> None:
         assert con.execute(query).fetchall() == [(0, 10), (1, 90)]
 
 
-def test_keep_retains_the_last_hours(tmp_path: Path) -> None:
-    """Whole parts are dropped. The remaining counts, sessions and digests are right, and the tape reports the dropped
-    events.
+def test_keep_option_retains_the_last_hours(tmp_path: Path) -> None:
+    """Only whole parts are removed. The remaining counts, sessions and digests are right, and the tape reports the
+    number of removed events.
     """
     capture = Capture(tmp_path / "slow.log", tmp_path / "t.tape", Endless(1_000_000, keep_ns=20 * 10**9))
     for number, piece in enumerate(pieces(*range(10, 100, 10)), 1):
@@ -160,7 +160,7 @@ def test_keep_retains_the_last_hours(tmp_path: Path) -> None:
 
 @dataclass
 class Stats:
-    """Counters of a reader, as used by a publisher."""
+    """The counters of a reader that a publisher uses."""
 
     file: int = 0
     largest: int = 100
@@ -183,7 +183,7 @@ class FakeReader:
 
 
 class Ring:
-    """A tape whose parts of five seconds are created here and published."""
+    """A tape whose parts are created by the test and then published. Each part covers five seconds."""
 
     def __init__(self, tape: Path, con: duckdb.DuckDBPyConnection, keep_s: int) -> None:
         self.tape, self._con = tape, con
@@ -209,13 +209,13 @@ class Ring:
         self.publisher.publish(Published(name, entry if events else None, problems, facts), self.reader)  # type: ignore[arg-type]
 
     def files(self) -> int:
-        """Return the number of files of the tape."""
+        """Return the number of files on the tape."""
         return sum(1 for path in self.tape.rglob("*") if path.is_file())
 
 
 @pytest.mark.long
-def test_keep_limits_an_endless_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An endless tape has 2,000 parts with a rotation, logins and problems in each. Only the last ten minutes remain."""
+def test_keep_option_limits_the_size_of_an_endless_tape(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The capture writes 2,000 parts, with a rotation, logins and problems in each. Only the last ten minutes remain."""
     monkeypatch.setattr("os.fsync", lambda handle: None)
     with duckdb.connect() as con:
         ring = Ring(tmp_path / "t.tape", con, keep_s=600)
@@ -239,7 +239,9 @@ def test_keep_limits_an_endless_tape(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_clock_set_back_does_not_empty_the_tape(tmp_path: Path) -> None:
-    """One part has a time one day ahead. Later parts are kept. The early part is dropped when its time is reached."""
+    """The times of one part are one day ahead. Later parts are kept. The part is removed when the clock reaches its
+    time.
+    """
     with duckdb.connect() as con:
         ring = Ring(tmp_path / "t.tape", con, keep_s=600)
         for number in range(300):

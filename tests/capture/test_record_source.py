@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps of a capture: the order of files, limits, and messages if there is nothing to capture."""
+"""Steps of a capture: the order of files, the limits, and the messages if no event can be captured."""
 
 import gzip
 import re
@@ -26,8 +26,8 @@ from tests.helpers.logs import write_mariadb
 SLOWLOG = SOURCES["slowlog"]
 
 
-def test_input_files_are_checked_first(tmp_path: Path) -> None:
-    """A missing file, an empty file and a repeated name are refused before any file is read."""
+def test_all_input_files_are_checked_before_reading(tmp_path: Path) -> None:
+    """A missing file, an empty file or a repeated name is refused."""
     full, empty = tmp_path / "full", tmp_path / "empty"
     full.write_text("x")
     empty.touch()
@@ -42,7 +42,7 @@ def test_input_files_are_checked_first(tmp_path: Path) -> None:
 
 
 def test_files_are_read_in_order_of_their_first_events() -> None:
-    """Input files without an event come last, in the given order."""
+    """Files without an event come last, in the given order."""
     times = {"new": 30, "old": 10, "middle": 20}
 
     def first_time(name: str) -> int:
@@ -56,15 +56,15 @@ def test_files_are_read_in_order_of_their_first_events() -> None:
 
 
 def test_input_size_is_the_sum_of_the_files(tmp_path: Path) -> None:
-    """A pipe and a live source have no size."""
+    """A pipe or a live source has no size."""
     (tmp_path / "a").write_text("12345")
     assert total_bytes([str(tmp_path / "a")] * 2) == 10
     assert total_bytes([str(tmp_path / "a"), "-"]) is None
     assert total_bytes([]) is None
 
 
-def test_renamed_part_does_not_break_the_tape_size(tmp_path: Path) -> None:
-    """A file that disappears after it was listed counts as 0 bytes."""
+def test_part_renamed_during_a_capture_counts_as_0_bytes(tmp_path: Path) -> None:
+    """A file may disappear after the folder was listed. The tape's size is then computed without it."""
     (tmp_path / "events").mkdir()
     (tmp_path / "events" / "part-0.parquet").write_text("12345")
     (tmp_path / "events" / "part-1.parquet.tmp").symlink_to(tmp_path / "gone")
@@ -72,7 +72,7 @@ def test_renamed_part_does_not_break_the_tape_size(tmp_path: Path) -> None:
 
 
 def test_input_without_events_is_refused(tmp_path: Path) -> None:
-    """The message has the file, the kind and the expected content, and reports that no tape was written."""
+    """The message contains the file, the kind and the expected content. It also reports that no tape was written."""
     log = tmp_path / "x.log"
     log.write_text("hello\n" * 100)
     with pytest.raises(
@@ -83,8 +83,8 @@ def test_input_without_events_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept", [5, 20])
-def test_truncated_compressed_file_is_called_damaged(kept: int, tmp_path: Path) -> None:
-    """A compressed file without a whole event is called damaged, not empty."""
+def test_truncated_compressed_file_is_reported_as_damaged(kept: int, tmp_path: Path) -> None:
+    """A compressed file without a complete event is reported as damaged, not as empty."""
     log = tmp_path / "slow.log.gz"
     log.write_bytes(
         gzip.compress(write_mariadb(tmp_path / "s.log", [(1718000000, 1, 0.001, "SELECT 1")]).read_bytes())[:kept]
@@ -109,7 +109,7 @@ def test_existing_tape_is_not_overwritten(tmp_path: Path) -> None:
     [(False, None, False), (True, None, True), (False, 5, True), (False, 50, False)],
 )
 def test_limits_stop_a_live_capture(tmp_path: Path, time_is_up: bool, max_disk: int | None, stops: bool) -> None:
-    """The limits are the duration and --max-disk, which is compared with the size of the tape's events."""
+    """The limits are the duration and --max-disk, the maximum size of the tape's events."""
     (tmp_path / "events").mkdir()
     (tmp_path / "events" / "part").write_text("0123456789")
     kind = replace(SLOWLOG, live=lambda settings: True, time_is_up=lambda settings: lambda: time_is_up)
@@ -123,7 +123,7 @@ def test_limits_stop_a_live_capture(tmp_path: Path, time_is_up: bool, max_disk: 
 
 
 def test_interrupted_file_capture_is_partial() -> None:
-    """A live source has no end, so a stop does not make its tape partial."""
+    """A live source has no end, so its tape is not partial after a stop."""
     assert [w["kind"] for w in stop_warnings({"stopped": True}, live=False)] == ["stopped"]
     assert stop_warnings({"stopped": True}, live=True) == stop_warnings({"stopped": False}, live=False) == []
 
@@ -136,21 +136,23 @@ def test_interrupted_file_capture_is_partial() -> None:
         ((1, 2), "on the given ports (--port 1 --port 2)"),
     ],
 )
-def test_message_names_the_given_ports(ports: tuple[int, ...], words: str, tmp_path: Path) -> None:
-    """The default port is not named if other ports were captured."""
+def test_message_about_missing_events_names_the_ports(ports: tuple[int, ...], words: str, tmp_path: Path) -> None:
+    """If other ports than 3306 were captured, the message does not name 3306."""
     empty = tmp_path / "a.pcap"
     empty.write_bytes(b"\xd4\xc3\xb2\xa1\2\0\4\0" + bytes(8) + b"\xff\xff\0\0\1\0\0\0")
     with pytest.raises(InputError, match=re.escape(words)):
         capture_source(SOURCES["packets"], [str(empty)], tmp_path / "a.tape", Settings(extra={"port": ports}))
 
 
-NATIVE = ["slow", "general", "audit", "binlog"]  # ProxySQL's reader refuses files of two kinds
+NATIVE = ["slow", "general", "audit", "binlog"]  # ProxySQL's reader refuses a mix of JSON and binary files
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("name", "other"), [(a, b) for a in NATIVE for b in [*NATIVE, "proxysql"] if a != b])
 def test_file_of_another_kind_is_reported(name: str, other: str, tmp_path: Path) -> None:
-    """One input file has another format. The second line of the summary reports the file once, and the exit code is 4."""
+    """One of the input files has another format. The second line of the summary reports this file once, and the exit
+    code is 4.
+    """
     kind, write, extra = KINDS[name]
     (tmp_path / "a.log").write_bytes(write(make_statements([100, 200, 3000], 1)))
     (tmp_path / "b.log").write_bytes(KINDS[other][1](make_statements([150, 900, 80, 60, 5000], 2)))
@@ -165,7 +167,9 @@ def test_file_of_another_kind_is_reported(name: str, other: str, tmp_path: Path)
 
 
 def test_loss_after_many_harmless_problems_is_reported(tmp_path: Path) -> None:
-    """Ten thousand problems of each kind are listed. Many problems of one kind do not hide another kind."""
+    """Up to ten thousand problems of each kind are listed. Many problems of one kind do not hide a problem of another
+    kind.
+    """
     rows = [b"2024-06-10T06:13:20.%06dZ\t    7 Query\tSELECT 'it's'\n" % number for number in range(12_000)]
     (tmp_path / "a.log").write_bytes(b"".join(rows) + b"2024-06-10T06:13:21.000000Z\t 7 Quit\t\nno row at all\n")
     done = run_here("capture", "general", str(tmp_path / "a.log"), "-o", str(tmp_path / "o.tape"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Secrets never reach a tape, for each way in which a session reads literals: sql_mode x quotes x escapes x character
-set.
+"""Secrets never reach a tape, however a session reads literals. Tested are combinations of sql_mode, quotes, escapes
+and character set.
 """
 
 import random
@@ -18,7 +18,7 @@ from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, ok, packet, write_p
 from tests.helpers.duck import query
 
 SECRET = b"zqkvbnmw"
-# Characters whose last byte is a backslash or a backquote.
+# Multibyte characters whose last byte equals a backslash or a backquote.
 WIDE = {"gbk": (b"\xbf\x5c", b"\x81\x60"), "big5": (b"\xa5\x5c", b"\xa6\x60"), "sjis": (b"\x83\x5c", b"\x83\x60")}
 TEMPLATES = (
     b"CREATE USER {L} IDENTIFIED BY {S}",
@@ -40,7 +40,7 @@ Sessions = list[tuple[Way, list[bytes]]]
 
 @dataclass
 class Maker:
-    """A generator of statements that are valid in one reading mode and mean something else in most others."""
+    """A generator of statements that are valid in one reading mode. In most other modes they have a different meaning."""
 
     chance: random.Random
     no_backslash: bool
@@ -48,7 +48,7 @@ class Maker:
     charset: str
 
     def inside(self, quote: bytes) -> bytes:
-        """Return random content for a literal in this reading mode."""
+        """Return random content of a literal that is valid in this reading mode."""
         tricks = [quote * 2, b"x", b" -- ", b" /* ", b"#", b", ", b"(", b'"' if quote == b"'" else b"'"]
         if self.no_backslash:
             tricks += [b"\\"] * 3
@@ -64,7 +64,7 @@ class Maker:
         return text
 
     def literal(self, secret: bytes = b"") -> bytes:
-        """Return a literal with any kind of quotes that this mode allows."""
+        """Return a literal in any quotes that the reading mode allows."""
         quote = b"'" if self.ansi or self.chance.random() < 0.6 else b'"'
         return quote + self.inside(quote) + secret + self.inside(quote) + quote
 
@@ -95,8 +95,8 @@ def settings(no_backslash: bool, ansi: bool, charset: str) -> list[bytes]:
 
 
 def packets(path: Path, told: bool, sessions: Sessions) -> list[str]:
-    """Write the packets of the sessions. With `told`, they contain the SET statements. Otherwise, the capture joins in
-    mid-stream.
+    """Write the packets of the sessions. If `told`, the packets contain the SET statements. Otherwise, the capture
+    joins after them.
     """
     dialogues = []
     for way, statements in sessions:
@@ -154,7 +154,7 @@ def capture(source: str, told: bool, sessions: Sessions, tmp_path: Path) -> Path
 @pytest.mark.parametrize("source", WRITERS)
 @pytest.mark.parametrize("told", [True, False])
 def test_secrets_are_not_on_the_tape(source: str, told: bool, tmp_path: Path) -> None:
-    """Statements, digests, problems and errors are checked, with known and unknown sql_mode and character set."""
+    """The test checks statements, digests, problems and errors, with known and unknown sql_mode and character set."""
     sessions = []
     for way in ways():
         maker = Maker(random.Random(f"{source} {told} {way}"), *way)
@@ -165,7 +165,7 @@ def test_secrets_are_not_on_the_tape(source: str, told: bool, tmp_path: Path) ->
 
 @pytest.mark.parametrize("source", ["packets", "general"])
 def test_known_reading_mode_gives_exact_digests(source: str, tmp_path: Path) -> None:
-    """Equal statements have one digest, regardless of their literals. Harmless statements have no flags."""
+    """Statements that differ only in their literals have one digest. Harmless statements have no flags."""
     sessions = []
     for way in ways():
         maker = Maker(random.Random(f"{way}"), *way)
@@ -181,7 +181,7 @@ def test_known_reading_mode_gives_exact_digests(source: str, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("told", [True, False])
 def test_pseudonyms_replace_all_literals(told: bool, tmp_path: Path) -> None:
-    """Covers all ways to read literals, on tapes with known and unknown session settings."""
+    """The sessions read literals in all ways. Their settings are known on some tapes and unknown on others."""
     sessions = []
     for way in ways():
         maker = Maker(random.Random(f"pseudonyms {told} {way}"), *way)
@@ -224,7 +224,9 @@ SETS = (
 
 @pytest.mark.parametrize(("statement", "mode"), SETS)
 def test_set_statements_change_the_reading_mode(statement: bytes, mode: Mode) -> None:
-    """Plain values are used. Other values make the sql_mode unknown. A text that may not have run proves nothing."""
+    """The reader follows a SET with a constant value. A SET with any other value makes the sql_mode unknown. A
+    statement that may not have run changes nothing.
+    """
     normalizer = Normalizer()
     assert normalizer.follow(Mode(), statement) == mode
     assert normalizer.follow(Mode(), statement, 0).known == 0
@@ -234,7 +236,7 @@ def test_set_statements_change_the_reading_mode(statement: bytes, mode: Mode) ->
 @pytest.mark.parametrize("between", [b";", b";;", b" ; ;/* x */; ", b"; SELECT ';';", b"; -- x\n ;"])
 @pytest.mark.parametrize(("statement", "mode"), SETS[:8])
 def test_each_set_of_a_multi_statement_counts(statement: bytes, mode: Mode, between: bytes) -> None:
-    """Empty statements before, between and after the SETs hide nothing and cause no failure."""
+    """The multi-statement has empty statements before, between and after the SETs."""
     normalizer = Normalizer()
     expected = normalizer.follow(mode, b"SET NAMES gbk")
     assert normalizer.follow(Mode(), between[:1] + statement + between + b"SET NAMES gbk" + between) == expected
@@ -245,6 +247,6 @@ def test_each_set_of_a_multi_statement_counts(statement: bytes, mode: Mode, betw
 @pytest.mark.parametrize(
     "statement", [b"EXECUTE s", b"EXECUTE IMMEDIATE 'x'", b"BEGIN NOT ATOMIC SET sql_mode = ''; END"]
 )
-def test_possible_hidden_set_makes_the_mode_unknown(statement: bytes) -> None:
-    """A prepared statement or a block may contain a SET."""
+def test_possible_set_in_a_block_makes_the_mode_unknown(statement: bytes) -> None:
+    """The text of a prepared statement or a block may contain a SET."""
     assert Normalizer().follow(Mode(1, 1, 7), statement).known == 0

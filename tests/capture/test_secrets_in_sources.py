@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A password in a statement appears in no file of a tape and in no output. This holds for each kind of log, also if the
+"""A password in a statement appears in no file of a tape and in no output. This holds for each kind of log, even if the
 log is cut at any place.
 """
 
@@ -40,17 +40,17 @@ STATEMENTS = [
     f"CALL mysql.rds_set_external_master('h', 3306, 'u', '{SECRET}', 'f', 1, 0)",
 ]
 PLAIN = ["SELECT a FROM t WHERE b = 'plain'", "UPDATE t SET a = 7 WHERE b = 'plain'"]
-FOUND_BY_ITS_BEGINNING = 6  # number of leading letters that reveal the secret
+FOUND_BY_ITS_BEGINNING = 6  # number of first letters that are enough to recognize the secret
 
 
 def opened(name: str, path: Path) -> tuple[SourceKind, Settings]:
-    """Return the kind of a log and its settings."""
+    """Return the kind of a log and the settings to open it."""
     kind, _, options = KINDS[name]
     return SOURCES[kind], Settings(timezone_ns=0, extra=options)
 
 
 def all_texts(tape: Path) -> Iterator[tuple[str, str]]:
-    """Yield each file of a tape with its whole content."""
+    """Yield each file of a tape with its complete content."""
     for path in sorted(tape.rglob("*")):
         if path.suffix == ".parquet":
             rows = query(f"FROM '{path}'")
@@ -62,7 +62,7 @@ def all_texts(tape: Path) -> Iterator[tuple[str, str]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "general", "audit"))
 def test_tape_files_and_outputs_have_no_password(name: str, tmp_path: Path) -> None:
-    """Checks every file of the tape and the output of every command that shows a tape."""
+    """The test checks every file of the tape, and the output of every command that shows a tape."""
     log, tape = tmp_path / "log", tmp_path / "t.tape"
     log.write_bytes(KINDS[name][1]([text.encode() for text in STATEMENTS + PLAIN]))
     kind, settings = opened(name, log)
@@ -88,12 +88,12 @@ def test_tape_files_and_outputs_have_no_password(name: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow"))
 def test_cut_log_reveals_no_password(name: str, tmp_path: Path) -> None:
-    """The log ends anywhere after the keyword before the secret. Events and problems show at most the secret's first
-    letters.
+    """The log ends at any place after the keyword that precedes the secret. Events and problems show at most the first
+    letters of the secret.
     """
     log = tmp_path / "log"
     told: list[str] = []
-    # The quoting of a CSV file is guessed from its rows. A single row that is cut may therefore lose its quotes.
+    # The quoting of a CSV file is guessed from its rows. The guess may be wrong if the only row is cut.
     cut = STATEMENTS[:4] + STATEMENTS[7:8] + STATEMENTS[11:14] + (STATEMENTS[4:5] if name != "csv" else [])
     for statement in cut:
         whole = KINDS[name][1]([statement.encode()])
@@ -124,7 +124,7 @@ STRAY = (
 
 
 def result_or_error(read: Callable[[], object]) -> str:
-    """Return the result of a read, or the text of its error."""
+    """Return the result of reading the log, or the text of the error."""
     try:
         return repr(read())
     except QuerytapeError as error:
@@ -132,8 +132,8 @@ def result_or_error(read: Callable[[], object]) -> str:
 
 
 @pytest.mark.parametrize("name", NATIVE)
-def test_stray_line_reveals_no_password(name: str, tmp_path: Path) -> None:
-    """A stray line is at any place of the log and belongs to no record. The line may be the rest of a statement."""
+def test_foreign_line_reveals_no_password(name: str, tmp_path: Path) -> None:
+    """A line that belongs to no record is inserted at any place of the log. The line may be the rest of a statement."""
     log, (open_log, write) = tmp_path / "log", NATIVE[name]
     lines = write([b"SELECT 1", b"SELECT 2"]).splitlines(keepends=True)
     for number, stray in enumerate(STRAY):
@@ -147,7 +147,7 @@ def test_stray_line_reveals_no_password(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["slow", "general"])
 def test_unclosed_quote_reveals_no_password(name: str, tmp_path: Path) -> None:
-    """No event and no problem shows the password, even if the text continues with the next statement."""
+    """No event and no problem shows the password, even if the next statement becomes part of the literal."""
     open_log, write = NATIVE[name]
     (tmp_path / "log").write_bytes(write([f"CREATE USER a@b IDENTIFIED BY '{SECRET}".encode(), b"SELECT 1"]))
     read = read_all(open_log([tmp_path / "log"]))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Session properties, such as the charset and port, of dropped parts. One file keeps them for sessions that may
-continue, with the latest value last.
+"""Session properties, such as charset and port, from parts that --keep removed. One file keeps the properties of
+sessions that may continue, with the latest value last.
 """
 
 from pathlib import Path
@@ -18,13 +18,13 @@ def name_of(number: int) -> str:
 
 
 def write_session_facts(con: duckdb.DuckDBPyConnection, folder: Path, number: int, rows: str) -> None:
-    """Write a part's file of session properties: (session, charset, port, open_at_end)."""
+    """Write the file with the session properties of a part: (session, charset, port, open_at_end)."""
     query = f"SELECT * FROM (VALUES {rows}) t (session, charset, port, open_at_end)"
     con.execute(f"COPY ({query}) TO '{folder / name_of(number)}' (FORMAT parquet)")
 
 
 def known(folder: Path) -> dict[int, tuple[str | None, int | None]]:
-    """Return the properties of each session from all files of a folder."""
+    """Return the properties of each session from all files in a folder."""
     with database() as con:
         load_facts(con, sorted(folder.glob("part-*.parquet")))
         rows = con.execute("SELECT session, charset, port FROM telling").fetchall()
@@ -32,8 +32,10 @@ def known(folder: Path) -> dict[int, tuple[str | None, int | None]]:
 
 
 @pytest.mark.long
-def test_properties_of_open_sessions_are_kept(tmp_path: Path) -> None:
-    """Each of 60 parts has a session that quits three parts later. One session is old. Only a few files remain."""
+def test_properties_of_open_sessions_are_retained(tmp_path: Path) -> None:
+    """Each of 60 parts has a new session that disconnects three parts later. One more session is open from the start.
+    Only a few files remain.
+    """
     with database() as con:
         ring = FactsRing(con, tmp_path, at_once=5)
         for number in range(60):
@@ -44,14 +46,14 @@ def test_properties_of_open_sessions_are_kept(tmp_path: Path) -> None:
             if number >= 10:
                 ring.drop_before(name_of(number - 9))
             assert len(list(tmp_path.iterdir())) <= 10 + 5 + 2
-            for session in range(max(0, number - 9), number + 1):  # sessions with an event in the kept parts
+            for session in range(max(0, number - 9), number + 1):  # sessions with an event in the parts that are kept
                 assert known(tmp_path)[session] == (f"c{session}", 7)
             assert known(tmp_path)[1000] == (f"old-{number // 7 * 7}", 33)
         assert con.execute(f"SELECT count(*) FROM '{tmp_path / DROPPED}'").fetchall()[0][0] <= 5
 
 
-def test_properties_of_sessions_without_a_quit_are_limited(tmp_path: Path) -> None:
-    """The latest sessions are kept. Connections that vanish cannot fill the disk."""
+def test_properties_of_sessions_without_a_disconnect_are_limited(tmp_path: Path) -> None:
+    """The properties of the latest sessions are kept. Sessions that never disconnect cannot fill the disk."""
     with database() as con:
         ring = FactsRing(con, tmp_path, at_once=1, most=4)
         for number in range(20):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Information on a tape about sessions that were open before the capture."""
+"""Information on the tape about sessions that were open before the capture."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,9 @@ MOMENT_NS = 1_795_330_800 * 10**9
 
 
 def events() -> duckdb.DuckDBPyConnection:
-    """Return a database with a view `events`: two sessions with a state, a third session, and one that connected later."""
+    """Return a database with the view `events`. Two sessions have a state, a third one has none, and a fourth one
+    connected later.
+    """
     con = duckdb.connect()
     con.execute("CREATE TABLE events (thread_id BIGINT, command VARCHAR, flags BIGINT)")
     rows = [(1, "query"), (1, "prepare"), (2, "query")]
@@ -24,8 +26,8 @@ def events() -> duckdb.DuckDBPyConnection:
     return con
 
 
-def test_complete_session_state_gives_no_warning() -> None:
-    """The note contains the number of sessions."""
+def test_complete_session_state_gives_only_a_note() -> None:
+    """The note contains the number of sessions with a state."""
     info, notes, warnings = describe_state(events(), HandedOver(NINE, {}, ()), ASKED, MOMENT_NS)
     assert info["open_sessions"] == {
         "sessions": 9,
@@ -42,7 +44,7 @@ def test_complete_session_state_gives_no_warning() -> None:
 
 
 def test_incomplete_session_state_is_reported() -> None:
-    """Cases: the state was read too late, statement texts are hidden, or the server shows no prepared statements."""
+    """The state was read too late, the server hides statement texts, or the server does not show prepared statements."""
     given = HandedOver(NINE, {"no_text": 2}, ("user variables", "prepared statements"))
     info, notes, warnings = describe_state(events(), given, ASKED, MOMENT_NS - 1)
     assert info["open_sessions"]["asked"] == "after"
@@ -57,7 +59,7 @@ def test_incomplete_session_state_is_reported() -> None:
 
 
 def test_later_server_start_makes_the_state_unusable(tmp_path: Path) -> None:
-    """The sessions of the restarted server differ from those in the files."""
+    """The sessions of the restarted server differ from those in the log files."""
     log = tmp_path / "a.pcap"
     log.touch()
     os.utime(log, (1000, 1000))

@@ -11,12 +11,12 @@ GLOBAL = {"sql_mode": "STRICT_TRANS_TABLES", "time_zone": "SYSTEM", "autocommit"
 
 
 def texts(session: OpenSession) -> list[tuple[int, str]]:
-    """Return the statements of a session as text."""
+    """Return the statements that restore a session, as text."""
     return [(id_, text.decode()) for id_, text in state_of(session, GLOBAL).statements]
 
 
 def test_only_settings_that_differ_from_the_server_are_set() -> None:
-    """The isolation level has a syntax that every server accepts. autocommit is set last."""
+    """The syntax of the isolation level is valid on every server. autocommit is set last."""
     variables = {
         "sql_mode": "ANSI_QUOTES",
         "time_zone": "+03:00",
@@ -39,8 +39,8 @@ def test_only_settings_that_differ_from_the_server_are_set() -> None:
     assert texts(OpenSession(7, "app", "shop")) == []
 
 
-def test_server_values_cannot_inject_statements() -> None:
-    """Values that the server reports are quoted or left out. READ WRITE is never sent."""
+def test_values_of_a_server_cannot_inject_statements() -> None:
+    """Values that the server reports are quoted or left out. READ WRITE is never sent to a server."""
     lies = {
         "sql_mode": "', sql_log_bin = 0, @a = '",
         "time_zone": "x'; DROP TABLE t",
@@ -58,8 +58,8 @@ def test_server_values_cannot_inject_statements() -> None:
 
 
 def test_user_variables_and_prepared_statements_are_restored() -> None:
-    """Values of user variables have a form that each session reads in the same way. PREPARE uses the statement's name.
-    Missing texts are counted.
+    """The values of user variables are written so that each session reads them in the same way. PREPARE uses the
+    original statement name. Statements without a text are counted.
     """
     session = OpenSession(
         7,
@@ -88,7 +88,7 @@ def test_user_variables_and_prepared_statements_are_restored() -> None:
 
 
 def test_character_sets_are_restored() -> None:
-    """If all three character sets are equal, the login sets them. Otherwise, a statement sets them."""
+    """If the three character sets of a session are equal, the login sets them. Otherwise, a statement sets them."""
     same = dict.fromkeys(("character_set_client", "character_set_connection", "character_set_results"), "latin1")
     assert texts(OpenSession(7, "app", "", variables=same | {"collation_connection": "latin1_bin"})) == []
     others = same | {"character_set_results": "", "collation_connection": "utf8mb4_bin"}
@@ -100,16 +100,20 @@ def test_character_sets_are_restored() -> None:
 
 
 @pytest.mark.parametrize(("mode", "reading"), [("", 0), ("NO_BACKSLASH_ESCAPES,ANSI_QUOTES", 3), ("ANSI_QUOTES", 2)])
-def test_prepare_text_follows_the_sql_mode(mode: str, reading: int) -> None:
-    """A backslash in the text of PREPARE is doubled, unless the session treats it as an ordinary character."""
+def test_backslashes_in_a_prepare_text_follow_the_sql_mode(mode: str, reading: int) -> None:
+    """A backslash in the text of PREPARE is doubled. It is not doubled if the session treats a backslash as an ordinary
+    character.
+    """
     session = OpenSession(7, "a", "", variables={"sql_mode": mode}, prepared=[PreparedText(1, "p", "SELECT '\\'")])
     state = state_of(session, {"sql_mode": mode})
     assert state.reading == reading
     assert state.statements[0][1].count(b"\\") == (1 if reading & 1 else 2)
 
 
-def test_large_values_are_counted_and_secrets_redacted() -> None:
-    """Values above the limit are counted, not cut. The value of a variable named like a password is redacted."""
+def test_large_values_are_counted_and_passwords_redacted() -> None:
+    """Values above the size limit are counted, not cut. A variable whose name suggests a password gets a redacted
+    value.
+    """
     session = OpenSession(7, "a", "", user_variables={"a": b"x" * (17 << 20), "b": b"1"})
     state = state_of(session, GLOBAL)
     assert state.not_restored == {"large_variable": 2}

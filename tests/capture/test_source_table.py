@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of sources has the same texts as each kind of source."""
+"""The table of sources has the same texts as the sources themselves."""
 
 import pytest
 from querytape.capture import SOURCES
 
 
 @pytest.mark.parametrize("name", list(SOURCES))
-def test_source_table_matches_each_kind(name: str) -> None:
-    """Compares the name and the short help of each source."""
+def test_source_table_matches_each_source(name: str) -> None:
+    """The test compares the name and the short help."""
     assert SOURCES[name].name == name
     assert SOURCES.places[name].short_help == SOURCES[name].help.partition("\n")[0]
 

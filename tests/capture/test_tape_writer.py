@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contents of a written tape folder."""
+"""The contents of a written tape folder."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ def test_tape_files_are_private(tmp_path: Path) -> None:
 
 
 def test_tape_json_lists_files_and_parts(tmp_path: Path) -> None:
-    """Files have hashes and sizes. Parts have rows, bytes and times."""
+    """In tape.json, files have hashes and sizes, and parts have rows, bytes and times."""
     log = write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1, 0.001, "SELECT 1") for n in range(3)])
     capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings(server={"identity": "x"}))
     info = json.loads((tmp_path / "t.tape" / "tape.json").read_text())
@@ -41,7 +41,7 @@ def test_tape_json_lists_files_and_parts(tmp_path: Path) -> None:
 
 
 def test_interrupted_capture_is_marked_as_incomplete(tmp_path: Path) -> None:
-    """Ctrl-C keeps the events that were already read."""
+    """After Ctrl-C, the tape has the events that were already read."""
     log = write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1, 0.001, "SELECT 1") for n in range(50)])
 
     def interrupt(stats: ReaderStats, total: int | None) -> None:
@@ -53,7 +53,7 @@ def test_interrupted_capture_is_marked_as_incomplete(tmp_path: Path) -> None:
 
 
 def test_only_regular_files_have_hashes(tmp_path: Path) -> None:
-    """Standard input and other inputs without a file have no hash."""
+    """Standard input, and any other input without a file, has no hash."""
     hashes = FileHashes(["-", str(tmp_path)])
     hashes.start()
     assert [(entry["path"], entry["sha256"]) for entry in hashes.ended(give_up=False)] == [
@@ -64,7 +64,9 @@ def test_only_regular_files_have_hashes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("larger", [0, 1])
 def test_large_file_has_a_quick_hash(larger: int, tmp_path: Path) -> None:
-    """Files up to 16 MiB have SHA-256. Larger files have XXH3-128. The key in tape.json names the algorithm."""
+    """Files up to 16 MiB have a SHA-256 hash. Larger files have an XXH3-128 hash. The key in tape.json names the
+    algorithm.
+    """
     (tmp_path / "large").write_bytes(b"querytape" * ((16 << 20) // 9) + bytes((16 << 20) % 9 + larger))
     hashes = FileHashes([str(tmp_path / "large")])
     hashes.start()
@@ -74,7 +76,7 @@ def test_large_file_has_a_quick_hash(larger: int, tmp_path: Path) -> None:
 
 
 def test_interrupted_capture_skips_the_hash_of_a_large_file(tmp_path: Path) -> None:
-    """After Ctrl-C, the capture does not read the rest of a large file for its hash."""
+    """The hash would need all bytes of the file, and the interrupted capture does not read the rest."""
     (tmp_path / "large").write_bytes(bytes(64 << 20))
     hashes = FileHashes([str(tmp_path / "large")])
     hashes._given_up = True

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs with prefixes or wrappers of other programs are refused. The message has a command that unwraps them, and the
-tests run it.
+"""Logs with prefixes or wrappers of other programs are refused. The message has a command that removes the wrappers,
+and the tests run this command.
 """
 
 import json
@@ -61,7 +61,7 @@ PREFIXES = {
 
 
 def unwrapped(path: Path, begins: str, *sources: str | None) -> str:
-    """Check that a log is refused with a command. Run the command and return its output."""
+    """Check that a log is refused and a command is suggested. Run the command and return its output."""
     for source in sources or (None,):
         with pytest.raises(InputError, match=rf"{begins} .* > plain\.log") as refused:
             capture([path], path.parent / "t.tape", source)
@@ -75,7 +75,7 @@ def unwrapped(path: Path, begins: str, *sources: str | None) -> str:
 @pytest.mark.parametrize("each", ["line", "record"])
 @pytest.mark.parametrize("kind", PREFIXES)
 def test_prefixed_log_is_refused_with_a_working_command(kind: str, each: str, log: str, tmp_path: Path) -> None:
-    """Each line or each record of a log has a prefix. All capture commands refuse the log, and the suggested command
+    """Each line or each record of the log has a prefix. All capture commands refuse the log, and the suggested command
     removes the prefix.
     """
     command = {"slow": "slowlog"}.get(log, log)
@@ -91,7 +91,7 @@ def test_prefixed_log_is_refused_with_a_working_command(kind: str, each: str, lo
 
 
 def stored_log_lines(chance: random.Random) -> str:
-    """Return log lines that a user stored in a literal: plain, wrapped and in JSON."""
+    """Return log lines that a user stored in a literal. They are plain, wrapped or in JSON."""
     lines = []
     for _ in range(chance.randrange(1, 6)):
         log = chance.choice([*LOGS.values()]).splitlines()
@@ -102,7 +102,7 @@ def stored_log_lines(chance: random.Random) -> str:
 
 
 def records_with_literals(log: str, chance: random.Random) -> list[str]:
-    """Return the records of a log. Its first statements have logs in literals."""
+    """Return the records of a log. The first statements of the log have log lines in literals."""
     head = "".join(SLOW.splitlines(keepends=True)[:3]) + "SET timestamp=1772615700;\n"
     row = "2026-03-04T09:15:00.000000Z\t   41 Query\t"
     begin, end, rest = (head, ";\n", SLOW) if log == "slow" else (row, "\n", GENERAL)
@@ -118,7 +118,9 @@ def records_with_literals(log: str, chance: random.Random) -> list[str]:
 @pytest.mark.parametrize("each", ["line", "record"])
 @pytest.mark.parametrize("kind", [*PREFIXES, "none"])
 def test_logs_in_literals_do_not_hide_the_prefix(kind: str, each: str, log: str, tmp_path: Path) -> None:
-    """The suggested command removes the prefix of records outside literals. A log without a prefix is captured."""
+    """The suggested command removes the prefix of records outside literals. A log without a prefix is captured, even if
+    its literals contain prefixed lines.
+    """
     source, path = {"slow": "slowlog"}.get(log, log), tmp_path / "it's.log"
     for seed in range(25):
         records = records_with_literals(log, random.Random(f"{seed}{kind}{each}"))
@@ -135,8 +137,8 @@ def test_logs_in_literals_do_not_hide_the_prefix(kind: str, each: str, log: str,
 @pytest.mark.parametrize("log", ["slow", "general", "audit"])
 @pytest.mark.parametrize("room", [60, 16384])
 def test_lines_split_by_kubernetes_are_joined(room: int, log: str, tmp_path: Path) -> None:
-    """Kubernetes writes each piece of a long line as its own line and marks the last piece. The suggested command joins
-    the pieces.
+    """Kubernetes splits a long line into several lines and marks the last of them. The suggested command joins the
+    pieces.
     """
     lines = []
     for n, line in enumerate(LOGS[log].splitlines()):
@@ -151,7 +153,7 @@ def test_lines_split_by_kubernetes_are_joined(room: int, log: str, tmp_path: Pat
 
 @pytest.mark.parametrize("log", [SLOW, GENERAL, "", "SELECT '# Time: 1';\n" + SLOW, "x\n" * 50 + SLOW])
 def test_unwrapped_logs_are_accepted(log: str) -> None:
-    """Some of these logs begin in the middle of a statement."""
+    """Some of the logs begin in the middle of a statement."""
     assert unwrapping("s.log", log.encode(), SLOWLOG.sniff(log.encode())) is None
 
 
@@ -177,7 +179,7 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(("head", "message"), OTHERS)
-def test_other_wrappers_have_a_command_or_setting(head: bytes, message: str, tmp_path: Path) -> None:
+def test_refusal_of_other_wrappers_suggests_a_command_or_setting(head: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "s.log").write_bytes(head)
     with pytest.raises(InputError, match=message):
         capture([tmp_path / "s.log"], tmp_path / "t.tape")
@@ -195,15 +197,15 @@ JSONS: dict[str, tuple[Callable[[str, int], object], str]] = {
 @pytest.mark.parametrize("log", ["slow", "general", "audit"])
 @pytest.mark.parametrize("kind", JSONS)
 def test_log_lines_in_json_are_unwrapped(kind: str, log: str, tmp_path: Path) -> None:
-    """Each log line is a JSON object. The suggested command returns the log."""
+    """Each log line is wrapped in a JSON object. The suggested command prints the original log."""
     each, between = JSONS[kind]
     rows = between.join(json.dumps(each(line, n % 10)) for n, line in enumerate(LOGS[log].splitlines(keepends=True)))
     (tmp_path / "it's.json").write_text(f"[{rows}]" if kind == "an array" else rows)
     assert unwrapped(tmp_path / "it's.json", "jq -.*") == LOGS[log]
 
 
-# Programs that write a prefix before the row. The time inside the row has the order year, month, day, hour, minute,
-# second.
+# Programs that write a syslog prefix before each audit row. The time in the audit row is in the order year, month, day,
+# hour, minute, second.
 SYSLOGS = {
     "syslog": "{month} {day:>2} {clock} db1 mysql-server_auditing: {info} {row}",
     "a process id": "{month} {day:>2} {clock} db1 mysql-server_auditing[77]: {info} {row}",
@@ -222,7 +224,7 @@ SYSLOGS = {
 @pytest.mark.parametrize("info", ["", "shop production"])
 @pytest.mark.parametrize("kind", SYSLOGS)
 def test_audit_rows_in_syslog_are_unwrapped(kind: str, info: str, tmp_path: Path) -> None:
-    """`capture audit` refuses the log as well. The suggested command returns rows with the times of syslog."""
+    """`capture audit` refuses the log as well. The suggested command prints audit rows with the times from syslog."""
     lines = ["Mar  4 09:15:00 db1 systemd[1]: Started a, b, and c."]
     for row in AUDIT.splitlines():
         time, _, rest = row.partition(",")
@@ -255,14 +257,14 @@ NO_TIMES = [
 
 @pytest.mark.parametrize(("log", "message"), NO_TIMES)
 def test_audit_rows_without_a_time_are_refused(log: str, message: str, tmp_path: Path) -> None:
-    """The message has the setting or the command that provides the times."""
+    """The message names the setting or the command that adds times to the rows."""
     (tmp_path / "a.log").write_text(log)
     with pytest.raises(InputError, match=message):
         capture([tmp_path / "a.log"], tmp_path / "t.tape")
 
 
 def test_audit_rows_of_the_json_journal_are_unwrapped(tmp_path: Path) -> None:
-    """The suggested command returns rows with the journal's times."""
+    """The suggested command prints audit rows with the times of the journal."""
     lines = [
         json.dumps({"__REALTIME_TIMESTAMP": f"177261570{n}250000", "MESSAGE": f" {row}"})
         for n, row in enumerate(ROWS.splitlines())

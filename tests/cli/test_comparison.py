@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the functions that the comparing commands share."""
+"""Tests of the functions that `compare` and similar commands share."""
 
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from querytape.servers.target import Target
 from tests.helpers.tapes import make_tape
 
 
-def test_target_slowlog_is_refused_in_a_comparison(tmp_path: Path) -> None:
+def test_target_slowlog_option_is_refused_in_a_comparison(tmp_path: Path) -> None:
     plan = ComparePlan(Path("t.tape"), {"a": "mysql://a@h"}, replay=("--target-slowlog",))
     with (
         pytest.raises(InputError, match="--target-slowlog cannot be used in a comparison"),
@@ -23,8 +23,8 @@ def test_target_slowlog_is_refused_in_a_comparison(tmp_path: Path) -> None:
         pass
 
 
-def test_each_side_starts_with_its_own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The data folder of the side overrides the folder named by the target."""
+def test_each_side_of_a_comparison_starts_with_its_own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The data folder given for a side overrides the data folder given in the target."""
     started = []
 
     def start(options: dict[str, Any], stack: object) -> Target:
@@ -43,8 +43,8 @@ def test_each_side_starts_with_its_own_data(tmp_path: Path, monkeypatch: pytest.
     assert started == [tmp_path / "x", tmp_path / "y"]
 
 
-def test_invalid_sandbox_is_refused_before_any_run() -> None:
-    """Side B runs only after side A has finished. A late error would waste the run of side A."""
+def test_invalid_sandbox_is_refused_before_the_first_run() -> None:
+    """Side B runs only after side A. An error that appears only at the start of side B would waste the run of side A."""
     plan = ComparePlan(Path("t.tape"), {"a": "sandbox", "b": "sandbox?data=/nowhere"})
     with pytest.raises(InputError, match=r"^--target sandbox: data=/nowhere: no such folder"):
         options_maker(plan)

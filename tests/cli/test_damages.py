@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Damaged and forged tapes and runs: every command ends soon, with a plain message and a known exit code.
-
-The normal test run takes a sample. `make fuzz` tries all commands. QT_DAMAGES=500 sets the number of cases, and
-QT_DAMAGES_FROM=10000 selects other cases than the previous run.
+"""Damaged and forged tapes and runs. Every command ends soon, with a plain message and a known exit code. The normal
+test run takes a sample of the cases. `make fuzz` tries all commands. QT_DAMAGES=500 sets the number of cases, and
+QT_DAMAGES_FROM=10000 selects cases that earlier runs did not try.
 """
 
 import os
@@ -70,7 +69,7 @@ RUN_COMMANDS = (
     "report {comparison}",
     "compare -o {comparison} --add 1",
 )
-# Commands that open neither tapes nor runs, and the input that they read instead.
+# Commands that open neither tapes nor runs, and the input that each of them reads.
 OTHERS = {
     "calibrate": "nothing; replays read its result: test_damaged_calibration_does_not_break_a_replay",
     "capture": "logs and packets: tests/fuzz, tests/capture",
@@ -86,7 +85,7 @@ OTHERS = {
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """Make an intact tape and two runs of it."""
+    """Make an undamaged tape and two runs of this tape."""
     return small_runs(tmp_path_factory.mktemp("whole"))
 
 
@@ -103,7 +102,7 @@ def command_line(text: str, names: dict[str, str]) -> list[str]:
     return [statements.get(word, word.replace("FROM_", "FROM ")).format(**names) for word in text.split()]
 
 
-def test_every_command_is_tried_or_opens_no_tape_and_no_run() -> None:
+def test_every_command_that_opens_tapes_or_runs_is_tested() -> None:
     walked = {" ".join(text.split()[: 2 if text.startswith("tape ") else 1]) for text in TAPE_COMMANDS + RUN_COMMANDS}
     assert set(commands_of(group, ("capture",))) == walked | set(OTHERS)
 
@@ -150,7 +149,7 @@ def test_damaged_input_gives_a_plain_message(
 
 
 def tapes(folder: Path, tape: Path, hurt: Path, made: bool) -> Path:
-    """Return a folder of two tapes, of which the second is damaged. If `made`, the folder became a set before the
+    """Return a folder of two tapes. The second tape is damaged. If `made`, a set was made from the folder before the
     damage.
     """
     folder.mkdir()
@@ -164,7 +163,7 @@ def tapes(folder: Path, tape: Path, hurt: Path, made: bool) -> Path:
 
 
 def comparison(folder: Path, tape: Path, a: Path, b: Path, url: str) -> Path:
-    """Return the folder of a comparison of one round. The run of side A is damaged."""
+    """Return the folder of a comparison with one round. The run of side A is damaged."""
     folder.mkdir()
     ComparePlan(tape, {"a": url, "b": url}, 1, pause_ns=0, replay=("--pace", "none")).write(folder / "plan.toml")
     shutil.copytree(a, folder / "a1.run", symlinks=True, copy_function=_copy)
@@ -173,7 +172,7 @@ def comparison(folder: Path, tape: Path, a: Path, b: Path, url: str) -> Path:
 
 
 @pytest.mark.parametrize("number", range(FIRST, FIRST + DAMAGES // 6))
-def test_damaged_plan_is_valid_or_refused(
+def test_damaged_plan_is_accepted_or_refused_without_a_crash(
     number: int, whole: tuple[Path, Path, Path], url: str, tmp_path: Path
 ) -> None:
     folder = comparison(tmp_path / "comparison", *whole, url)
@@ -197,7 +196,7 @@ CALIBRATIONS = ("", "{", "[]", '{"machine": "HOST"}', '{"machine": "HOST", "leve
 def test_damaged_calibration_does_not_break_a_replay(
     text: str, whole: tuple[Path, Path, Path], url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A replay survives any content of the calibration file and prints its accounting."""
+    """The calibration file may have any content. The replay still prints its accounting."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "querytape").mkdir()
     (tmp_path / "querytape" / "calibration.json").write_text(text.replace("HOST", socket.gethostname()))

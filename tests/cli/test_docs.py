@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the help: every command has help with an example, and `docs/cli.md` equals the help."""
+"""Tests of the help. Every command has a help text with an example, and `docs/cli.md` equals the help."""
 
 import runpy
 import subprocess
@@ -16,7 +16,7 @@ COMMANDS: list[tuple[str, click.Command]] = list(MAKER["commands"](group, "query
 
 @pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
 def test_every_command_has_help_and_an_example(name: str, command: click.Command) -> None:
-    """Every option has a help text."""
+    """Every option also has a help text."""
     assert command.help
     without = [p.name for p in command.params if isinstance(p, click.Option) and not p.help]
     assert not without
@@ -30,7 +30,7 @@ def test_help_lines_fit_80_columns() -> None:
 
 @pytest.mark.slow
 def test_docs_cli_md_is_up_to_date(checkout: Path) -> None:
-    # A new process, because click caches the help of commands that other tests have used.
+    # The script runs in a new process, because click caches the help of commands that other tests have used.
     command = [sys.executable, str(checkout / "docs" / "make_cli.py"), "--print"]
     page = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert (checkout / "docs" / "cli.md").read_text(encoding="utf-8") == page, "run make docs"

@@ -21,7 +21,7 @@ def parsed(*words: str) -> dict[str, object]:
 
 
 def test_driver_options_are_parsed() -> None:
-    """The cases are: no drivers, drivers on this host, and drivers on other hosts. An IPv6 address needs brackets."""
+    """The cases are no drivers, drivers on this host, and drivers on other hosts. An IPv6 address must be in brackets."""
     assert drivers_of(parsed()) is None
     assert drivers_of(parsed("--drivers", "local:3")) == Drivers(3)
     words = ["--drivers", "join:12", "--listen", "[::1]:7000", "--join-key", "k", "--gather", "5s"]

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands against servers that send nothing, too little, too much or invalid packets end soon with a message and exit
-code 1.
-
-Each server meets two commands in the normal test run. `make fuzz` tries all combinations (QT_DAMAGES).
+"""Commands against hostile servers, which send nothing, too little, too much or invalid packets. Each command ends soon
+with a message and exit code 1. In the normal test run, each server is used by two commands. `make fuzz` tries all
+combinations (QT_DAMAGES).
 """
 
 import os
@@ -22,7 +21,7 @@ Script = Callable[[Client], None]
 
 
 def answering(*answers: bytes) -> Script:
-    """Return a server that accepts every login and sends these answers in turn."""
+    """Return a server that accepts every login and sends these answers one after another."""
 
     def script(client: Client) -> None:
         client.log_in()
@@ -83,7 +82,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_every_command_ends_with_a_message_against_a_hostile_server(
     mode: str, inputs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No command hangs, prints raw errors or terminal escapes, or leaves an unfinished run."""
+    """No command hangs, leaves an unfinished run, or prints raw errors or terminal escapes."""
     real = control.ControlConnection.__init__
 
     def impatient(self: control.ControlConnection, timeout_s: float, answer_s: float, **more: Any) -> None:
@@ -103,6 +102,6 @@ def test_every_command_ends_with_a_message_against_a_hostile_server(
             assert not set("\x1b\x07") & set(said), (name, said)
             assert ended.code == 0 or ended.err.strip(), name
             if ended.code == 0:
-                assert name.endswith(" --source"), (name, ended)  # any answer about itself is valid
+                assert name.endswith(" --source"), (name, ended)  # a server may give any answer about itself
             assert not any(b"root:" in data for data in server.heard)
             shutil.rmtree(tmp_path / "new", ignore_errors=True)

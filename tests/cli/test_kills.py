@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands that are killed at random moments leave readable results with a correct status and a balanced accounting.
-
-The normal test run takes a sample. `make fuzz` kills every command 200 times (`tests/fuzz/kills.py`).
+"""Commands that are killed at random moments. Their results are readable, with a correct status and a balanced
+accounting. The normal test run takes a sample of the cases. `make fuzz` kills every command 200 times
+(`tests/fuzz/kills.py`).
 """
 
 from collections.abc import Iterator
@@ -28,25 +28,25 @@ NAMES = (
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Victim]]:
-    """Prepare every command that needs no real server."""
+    """Prepare a call of every command that needs no real server."""
     with victims(tmp_path_factory.mktemp("inputs"), server=False) as made:
         yield made
 
 
 @pytest.fixture(scope="module")
 def fork_server() -> Iterator[ForkServer]:
-    """Start a process that forks commands without a new import."""
+    """Start a process that forks commands, so that each command starts without new imports."""
     made = ForkServer()
     yield made
     made.close()
 
 
-def test_every_command_is_killed_somewhere(found: dict[str, Victim]) -> None:
-    """Commands in NEEDS_SERVER need a real server and are killed by `make fuzz`."""
+def test_every_command_is_covered_by_a_kill_test(found: dict[str, Victim]) -> None:
+    """The commands in NEEDS_SERVER need a real server. `make fuzz` kills them."""
     killed = {victim.arguments[0] for victim in found.values()}
     killed |= {" ".join(victim.arguments[:2]) for victim in found.values()}
     killed |= {name.replace("capture-", "capture ") for name in NEEDS_SERVER}
-    killed |= {"driver", "collect"}  # tests/replay/drivers kills drivers and leads; no test kills collect yet
+    killed |= {"driver", "collect"}  # tests/replay/drivers kills drivers and lead processes; no test kills collect yet
     assert not set(commands_of(group)) - killed
 
 
@@ -54,11 +54,11 @@ def test_every_command_is_killed_somewhere(found: dict[str, Victim]) -> None:
 def test_killed_command_leaves_valid_results(
     name: str, found: dict[str, Victim], fork_server: ForkServer, tmp_path: Path
 ) -> None:
-    """The command first runs undisturbed. Then one or two signals end it at random moments."""
+    """Each command first runs without a kill. In the second run, one or two signals end it at random moments."""
     took = duration_of(found[name], tmp_path / "work", fork_server)
     for number in range(KILLS):
         _, wrong = kill_once(name, found[name], tmp_path / "work", number, SEED, took, fork_server)
         assert wrong is None, str(wrong)
-    if name == NAMES[0]:  # also kill it during its imports
+    if name == NAMES[0]:  # kill one command during its imports as well
         _, wrong = kill_once(name, found[name], tmp_path / "work", KILLS, SEED, took, None)
         assert wrong is None, str(wrong)

@@ -14,21 +14,21 @@ def now_command() -> None:
 
 
 def make_group() -> LazyGroup:
-    """Return a group with one loaded command and one lazy command. The module of the lazy command does not exist."""
+    """Return a group with one loaded command and one lazy command. The module of the lazy command is missing."""
     group = LazyGroup("g", lazy={"later": LAZY["later"]})
     group.add_command(now_command)
     return group
 
 
 def test_group_help_imports_no_command() -> None:
-    """A command with a missing module still has its line in the help."""
+    """A command whose module is missing is still listed in the help."""
     output = CliRunner().invoke(make_group(), ["--help"]).output
     assert "  later  Do it later.\n" in output
     assert "  now    Do it now.\n" in output
 
 
-def test_sections_follow_the_order_of_their_commands() -> None:
-    """Each section title precedes its commands. Commands without a section come last."""
+def test_help_sections_follow_the_order_of_their_commands() -> None:
+    """Each section title is printed before its commands. Commands without a section come last."""
     lazy = {
         "z": LazyCommand("", "Z.", "Second"),
         "b": LazyCommand("", "B.", "First"),
@@ -43,7 +43,7 @@ def test_sections_follow_the_order_of_their_commands() -> None:
 
 
 def test_completion_imports_no_command() -> None:
-    """Completion offers command names with short help, and options."""
+    """Completion offers options, and command names with their short help."""
     group = make_group()
     items = group.shell_complete(click.Context(group), "l")
     assert [(item.value, item.help) for item in items] == [("later", "Do it later.")]
@@ -51,8 +51,8 @@ def test_completion_imports_no_command() -> None:
 
 
 def test_command_is_imported_on_first_use() -> None:
-    """A lazy command is declared as a module of the command line and an attribute of that module. Unknown names return
-    no command.
+    """A lazy command is declared as a module path and the name of an attribute in the module. For an unknown name, the
+    group returns None.
     """
     group = LazyGroup("g", lazy={"speed": LazyCommand(".commands.speed:speed_command", "")})
     context = click.Context(group)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `--version --libraries`: the libraries and packages in use."""
+"""Tests of `--version --libraries`, which lists the libraries and packages in use."""
 
 import pytest
 from click.testing import CliRunner
@@ -10,7 +10,7 @@ from querytape.common.version import __version__
 
 
 def test_library_locations_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A wheel contains all libraries except zlib. A build from source uses the libraries of the system."""
+    """A wheel contains all libraries except zlib. A build from source uses the system's libraries."""
     monkeypatch.setattr(libraries, "login_plugins", lambda: None)
     assert all(line.endswith("(of the system)") for line in library_lines()[:6])
     monkeypatch.setattr(libraries, "login_plugins", lambda: "/somewhere")
@@ -20,7 +20,7 @@ def test_library_locations_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_package_versions_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Missing packages are reported, except packages of extras."""
+    """A missing package is reported unless only an extra needs it."""
     found = package_lines()
     assert any(line.startswith("duckdb 2") for line in found)
     assert not any(line.startswith(("pytest ", "ruff ")) for line in found)
@@ -31,7 +31,7 @@ def test_package_versions_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("words", [["--version", "--libraries"], ["--libraries", "--version"]])
-def test_libraries_follow_the_version_in_any_option_order(words: list[str]) -> None:
+def test_version_precedes_libraries_in_any_option_order(words: list[str]) -> None:
     done = CliRunner().invoke(group, words)
     assert done.exit_code == 0
     first, second, *_ = done.output.splitlines()
@@ -39,7 +39,7 @@ def test_libraries_follow_the_version_in_any_option_order(words: list[str]) -> N
     assert second.startswith("MariaDB Connector/C ")
 
 
-def test_libraries_requires_version() -> None:
+def test_libraries_option_requires_version_option() -> None:
     done = CliRunner().invoke(group, ["--libraries"])
     assert done.exit_code == 2
     assert "--libraries: only with --version" in done.output

@@ -12,11 +12,11 @@ SECOND = 1_000_000_000
 
 
 def tick(at_s: int = 12, number: int = 100, ns: int | None = 1_200_000) -> Tick:
-    """Return a tick in which every count is `number` and every duration `ns`."""
+    """Return a tick whose counts all equal `number` and whose durations all equal `ns`."""
     return Tick(at_s * SECOND, 0, number, number, number, number, number, number, ns, ns, 0, 0)
 
 
-def test_line_is_aligned_with_its_header() -> None:
+def test_progress_line_is_aligned_with_its_header() -> None:
     one = Tick(12 * SECOND, 0, 48, 1523, 1100, 300, 123, 3, 1_200_000, 400_000, 0, 0)
     assert HEADER == "   time   open    q/s   read  write  other    p95  err/s   late  done      eta"
     assert line(one, SECOND, 0.34, 23 * SECOND) == (
@@ -25,7 +25,7 @@ def test_line_is_aligned_with_its_header() -> None:
     assert len(HEADER) == len(line(one, SECOND, 0.34, None))
 
 
-def test_line_of_commit_order_shows_waiting_and_broken_waits() -> None:
+def test_progress_line_shows_order_waits_and_timed_out_waits() -> None:
     one = Tick(12 * SECOND, 0, 48, 1523, 1100, 300, 123, 3, 1_200_000, 400_000, 0, 0, 210, 7)
     assert ORDER_HEADER == "   time   open    q/s  write  waits broken    p95  err/s   late  done      eta"
     assert line(one, SECOND, 0.34, 23 * SECOND, ordered=True) == (
@@ -39,14 +39,14 @@ DURATIONS = [None, 0, 999_499, 999_500, 9_949_999, 9_950_000, 999 * 10**6, 3599 
 
 
 @pytest.mark.parametrize(("number", "ns"), list(itertools.product(NUMBERS, DURATIONS)))
-def test_line_never_exceeds_80_columns(number: int, ns: int | None) -> None:
+def test_progress_line_never_exceeds_80_columns(number: int, ns: int | None) -> None:
     found = line(tick(99 * 3600, number, ns), SECOND // 3, 2.0, 99 * 3600 * SECOND)
     assert len(found) <= 80
     assert len(short_count(number)) <= 5
     assert len(short_duration(ns)) <= 5
 
 
-def test_paced_runs_progress_by_time_and_unpaced_runs_by_events() -> None:
+def test_progress_counts_time_if_paced_and_events_if_unpaced() -> None:
     assert progress(SECOND, 4 * SECOND, 0, 100, True) == (0.25, 3 * SECOND)
     assert progress(SECOND, 4 * SECOND, 50, 100, False) == (0.5, SECOND)
     assert progress(0, 4 * SECOND, 0, 100, False) == (0.0, None)

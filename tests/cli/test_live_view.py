@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Terminal output of a run: during the run, after its end, after each signal, and in a pipe."""
+"""Terminal output of a replay: during the run, after its end, after each signal, and in a pipe."""
 
 import os
 import re
@@ -38,7 +38,7 @@ def tape_of(folder: Path, seconds: int) -> Path:
         ]
     tape = make_tape(folder / "t.tape", events)
     normalizer = Normalizer()
-    with duckdb.connect() as con:  # normalized texts, as a capture writes them
+    with duckdb.connect() as con:  # writes normalized texts, like a capture
         con.execute(f"CREATE TABLE digests AS FROM '{tape / 'digests.parquet'}'")
         for text, digest in con.execute("SELECT sample::VARCHAR, digest FROM digests").fetchall():
             normal = normalizer.normalize(text.encode()).text
@@ -56,7 +56,7 @@ GOES_ON = re.compile(r"0:\d\d ━+─+ +\d+%  0:\d\d left")
 
 
 def drawn(shown: str) -> bool:
-    """Return whether the view shows some seconds and digests."""
+    """Return whether the view has shown some seconds and digests."""
     return bool(re.search(r"q/s .*[▁▂▃▄▅▆▇█]{3}", shown)) and "select sleep(?)" in shown
 
 
@@ -67,8 +67,8 @@ def frame_of(shown: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("columns", "rows"), mostly_long([(80, 24), (60, 20), (40, 10), (132, 50)], (80, 24)))
-def test_view_fits_windows_of_any_size(columns: int, rows: int, shop: Server, tmp_path: Path) -> None:
-    """At the end, the last state of the view stays above the summary. The terminal settings are restored."""
+def test_live_view_fits_windows_of_any_size(columns: int, rows: int, shop: Server, tmp_path: Path) -> None:
+    """At the end, the last state of the view remains above the summary. The terminal settings are restored."""
     tape = tape_of(tmp_path, 12)
     with Terminal(replay_of(tape, shop), columns, rows) as terminal:
         shown = terminal.until(lambda seen: re.search(r"q/s .*[▁▂▃▄▅▆▇█]{3}", seen) and GOES_ON.search(seen))
@@ -76,12 +76,12 @@ def test_view_fits_windows_of_any_size(columns: int, rows: int, shop: Server, tm
         assert any(line.startswith("q/s") for line in lines)
         assert any(line.startswith("err/s") for line in lines)
         assert re.search(r"sent [\d,]+ of 180   due [\d,]+ ", shown)
-        assert shown.count("sent ") == 1  # one view, redrawn in place
+        assert shown.count("sent ") == 1  # there is one view, which is redrawn in place
         if rows > 10:
             assert re.search(r"select sleep\(\?\) +\d+ +[\d.]+m?s +[\d.]+m?s", shown)
             assert shown.index("select sleep(?)") < shown.index("select * from no_such")  # highest total time first
         assert terminal.to_the_end() == 0
-        assert "180events=180exec" in re.sub(r"\s", "", terminal.all)  # a long path wraps the line
+        assert "180events=180exec" in re.sub(r"\s", "", terminal.all)  # a long path may wrap the line
         assert "100%" in terminal.all
         assert terminal.all.count("q/s ") == 1
         assert "\n        now last" in terminal.all
@@ -91,7 +91,7 @@ def test_view_fits_windows_of_any_size(columns: int, rows: int, shop: Server, tm
     assert b"4711" not in terminal.raw.replace(b",", b"")
 
 
-def test_too_small_window_shows_lines(shop: Server, tmp_path: Path) -> None:
+def test_too_small_window_shows_progress_lines(shop: Server, tmp_path: Path) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 1), shop), 39, 24) as terminal:
         assert terminal.to_the_end() == 0
         assert b"\xe2\x96" not in terminal.raw
@@ -101,7 +101,7 @@ def test_too_small_window_shows_lines(shop: Server, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", mostly_long([signal.SIGINT, signal.SIGTERM], signal.SIGINT))
 def test_signal_stops_the_view(number: signal.Signals, shop: Server, tmp_path: Path) -> None:
-    """The view shows "stopped". Its last state stays once, above the summary."""
+    """The view shows "stopped". Its last state remains once, above the summary."""
     with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
         terminal.until(drawn)
         terminal.type("\x03")  # the echo of this key must not move the view
@@ -140,16 +140,16 @@ def test_resized_window_redraws_one_view(shop: Server, tmp_path: Path) -> None:
         terminal.assert_sane()
 
 
-def test_no_color_disables_colours_of_the_view(shop: Server, tmp_path: Path) -> None:
+def test_no_color_disables_the_colours_of_the_view(shop: Server, tmp_path: Path) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 3), shop), env={"NO_COLOR": "1"}) as terminal:
         assert terminal.to_the_end() == 0
-        assert drawn(terminal.all)  # the last state stays
+        assert drawn(terminal.all)  # the last state of the view remains
         assert not re.search(rb"\x1b\[[0-9;]*(3[0-7]|9[0-7]|38|48)[;m]", terminal.raw)
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(("more", "env"), [(("--no-live",), {}), ((), {"TERM": "dumb"})])
-def test_no_live_and_dumb_terminals_show_lines(
+def test_no_live_option_and_dumb_terminals_show_progress_lines(
     more: tuple[str, ...], env: dict[str, str], shop: Server, tmp_path: Path
 ) -> None:
     with Terminal(replay_of(tape_of(tmp_path, 5), shop, *more), columns=100, env=env) as terminal:
@@ -161,7 +161,7 @@ def test_no_live_and_dumb_terminals_show_lines(
         assert not re.search(rb"\x1b\[\d*[A-HJK]", terminal.raw)  # no escape moves the cursor or erases text
 
 
-def test_pipe_gets_lines_without_control_characters(shop: Server, tmp_path: Path) -> None:
+def test_pipe_gets_progress_lines_without_control_characters(shop: Server, tmp_path: Path) -> None:
     environ = {**os.environ, "TERM": "xterm-256color"}
     done = subprocess.run(
         replay_of(tape_of(tmp_path, 2), shop), capture_output=True, text=True, env=environ, timeout=120
@@ -169,7 +169,7 @@ def test_pipe_gets_lines_without_control_characters(shop: Server, tmp_path: Path
     assert done.returncode == 0
     lines = done.stderr.split("\n")
     begin = lines.index(HEADER)
-    before = [line for line in lines[:begin] if not line.startswith("opening sessions: ")]  # only if opening is slow
+    before = [line for line in lines[:begin] if not line.startswith("opening sessions: ")]  # if opening is slow
     assert before[-1].startswith("30 events on the tape: 30 to send in 3 sessions")
     assert lines[-1] == ""
     assert len(lines) - begin > 2
@@ -185,11 +185,11 @@ def test_terminal_without_unicode_gets_ascii_only(shop: Server, tmp_path: Path) 
     with Terminal(replay_of(tape_of(tmp_path, 3), shop), env=env) as terminal:
         terminal.until(lambda seen: re.search(r"p95 +\d+ms +[_.:=+*#-]{2}", seen))
         assert terminal.to_the_end() == 0
-        assert terminal.raw[: terminal.raw.index(b" events = ")].isascii()  # the summary on stdout follows
+        assert terminal.raw[: terminal.raw.index(b" events = ")].isascii()  # without the summary on stdout
 
 
 @pytest.mark.long
-def test_compare_shows_round_and_side(shop: Server, tmp_path: Path) -> None:
+def test_view_of_compare_shows_round_and_side(shop: Server, tmp_path: Path) -> None:
     """Each finished run leaves one line on the terminal."""
     tape = tape_of(tmp_path, 4)
     url = shop.url("shop")
@@ -207,15 +207,15 @@ def test_compare_shows_round_and_side(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_sweep_shows_level_and_growing_table(shop: Server, tmp_path: Path) -> None:
-    """The table of levels grows above the view. Only the table remains at the end."""
+def test_view_of_sweep_shows_the_level_and_a_growing_table(shop: Server, tmp_path: Path) -> None:
+    """The table of levels grows above the view. At the end, only the table remains on the terminal."""
     tape = tape_of(tmp_path, 1)
     words = ["sweep", str(tape), "--target", shop.url("shop"), "--sessions", "1,2", "--each", "3s"]
     command = [sys.executable, "-m", "querytape", *words, "-o", str(tmp_path / "s.sweep")]
     with Terminal(command) as terminal:
         shown = terminal.until(lambda seen: "level 1 of 2: 1 concurrent session →" in seen and "select sleep" in seen)
-        assert "late" not in shown  # unpaced: no statement has a due time
-        assert re.search(r"0:0\d ━*─* +\d+%  0:0\d left", shown)  # time left until the end of --each
+        assert "late" not in shown  # the replay is unpaced, so no statement has a due time
+        assert re.search(r"0:0\d ━*─* +\d+%  0:0\d left", shown)  # time left until the duration --each is over
         shown = terminal.until(lambda seen: "level 2 of 2: 2 concurrent sessions →" in seen and "select sleep" in seen)
         assert re.search(r"^ sessions  statements/s .*\n +1 +[\d,]+ ", shown, re.M)
         assert terminal.to_the_end() == 0
@@ -225,7 +225,7 @@ def test_sweep_shows_level_and_growing_table(shop: Server, tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_sweep_into_a_file_also_shows_the_table_on_the_terminal(shop: Server, tmp_path: Path) -> None:
+def test_sweep_with_redirected_stdout_shows_the_table_on_the_terminal(shop: Server, tmp_path: Path) -> None:
     words = ["sweep", str(tape_of(tmp_path, 1)), "--target", shop.url("shop"), "--sessions", "1,2", "--each", "1s"]
     command = [sys.executable, "-m", "querytape", *words, "-o", str(tmp_path / "s.sweep")]
     with (tmp_path / "out").open("wb") as out, Terminal(command, stdout=out.fileno()) as terminal:
@@ -236,7 +236,7 @@ def test_sweep_into_a_file_also_shows_the_table_on_the_terminal(shop: Server, tm
 
 
 def test_time_left_ends_at_the_earlier_limit() -> None:
-    """The limits are the end of the tape and the given duration."""
+    """A run ends at the end of the tape or after the given duration."""
     assert until_stop(None, 5 * SECOND, 0.5, 5 * SECOND) == (0.5, 5 * SECOND)
     assert until_stop(8 * SECOND, 2 * SECOND, 0.1, 18 * SECOND) == (0.25, 6 * SECOND)
     assert until_stop(100 * SECOND, 2 * SECOND, 0.1, 18 * SECOND) == (0.1, 18 * SECOND)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the statement texts in the view, which are read when a digest is shown."""
+"""Tests of the statement texts in the live view. A text is read when its digest is first shown."""
 
 import shutil
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.helpers.tapes import make_tape
 
 
 def test_digest_texts_are_short_printable_lines(tmp_path: Path) -> None:
-    """A digest that is missing on the tape is shown as its hexadecimal name."""
+    """If the tape lacks a digest, the view shows its hexadecimal name."""
     long = "select " + ", ".join(f"c{n}" for n in range(200))
     normalized = {
         "00000000000000aa": long,
@@ -34,6 +34,6 @@ def test_digest_texts_are_short_printable_lines(tmp_path: Path) -> None:
         "00000000000000cc": "do 1",
         "00000000deadbeef": "00000000deadbeef",
     }
-    shutil.rmtree(tape)  # texts are cached after the first read
+    shutil.rmtree(tape)  # texts stay cached after the first read
     assert texts.of(asked) == found
     assert texts.of(["0123456789abcdef"]) == {"0123456789abcdef": "0123456789abcdef"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the command line as a whole: light imports, one-line errors and exit codes."""
+"""Tests of the whole command line: few imports, one-line errors and exit codes."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ def imported(*arguments: str) -> set[str]:
 
 
 def lazy_groups() -> Iterator[tuple[str, LazyGroup, str]]:
-    """Yield the full name, group and short name of each lazy command."""
+    """Yield the full name, the group and the short name of each lazy command."""
     for lazy, title in ((group, "querytape"), (capture_group, "querytape capture")):
         assert isinstance(lazy, LazyGroup)
         for name in lazy.lazy:
@@ -49,7 +49,7 @@ def lazy_groups() -> Iterator[tuple[str, LazyGroup, str]]:
 
 
 @pytest.mark.parametrize(("full", "lazy", "name"), list(lazy_groups()), ids=[full for full, _, _ in lazy_groups()])
-def test_listed_short_help_equals_the_help_of_the_command(full: str, lazy: LazyGroup, name: str) -> None:
+def test_short_help_in_a_list_equals_the_help_of_the_command(full: str, lazy: LazyGroup, name: str) -> None:
     command = lazy.get_command(click.Context(lazy), name)
     assert command is not None
     assert command.name == name
@@ -59,7 +59,7 @@ def test_listed_short_help_equals_the_help_of_the_command(full: str, lazy: LazyG
 
 @pytest.mark.parametrize("arguments", [["--help"], ["capture", "--help"]])
 def test_group_help_imports_no_heavy_module(arguments: list[str]) -> None:
-    """DuckDB, the native extension, the sources and other commands stay unloaded."""
+    """DuckDB, the native extension, the sources and other commands are not imported."""
     modules = imported(*arguments)
     assert "click" in modules
     assert modules & HEAVY == set()
@@ -69,21 +69,21 @@ def test_group_help_imports_no_heavy_module(arguments: list[str]) -> None:
 
 
 def test_capture_of_a_file_imports_no_client_library(tmp_path: Path) -> None:
-    """Without --source, a capture imports neither PyMySQL and its dependencies nor `fractions`."""
+    """Without --source, a capture of a file imports neither PyMySQL and its dependencies nor `fractions`."""
     log = write_mariadb(tmp_path / "slow.log", [(1_718_000_000, 7, 0.1, "SELECT 1")])
     modules = imported("capture", "slowlog", str(log), "-o", str(tmp_path / "t.tape"))
     assert (tmp_path / "t.tape" / "sessions.parquet").exists()
     assert modules & {"pymysql", "cryptography", "ssl", "fractions", "numpy", "rich"} == set()
 
 
-def test_source_help_imports_no_other_source(tmp_path: Path) -> None:
+def test_help_of_a_source_imports_no_other_source(tmp_path: Path) -> None:
     modules = imported("capture", "slowlog", "--help")
     sources = {name for name in modules if name.startswith("querytape.capture.sources.")}
     assert sources == {"querytape.capture.sources.slowlog"}
 
 
 def test_user_error_is_one_line_on_stderr(tmp_path: Path) -> None:
-    """Errors that the user can fix exit with 1. Wrong usage exits with 2."""
+    """An error that the user can fix exits with 1. Wrong usage exits with 2."""
     done = querytape("inspect", str(tmp_path / "no.tape"))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"querytape: {tmp_path / 'no.tape'}: no such tape\n"
@@ -119,22 +119,24 @@ def test_invalid_option_value_exits_with_2_and_writes_nothing(words: list[str], 
     assert not (tmp_path / "new").exists()
 
 
-def test_unknown_command_error_names_the_help() -> None:
+def test_unknown_command_error_mentions_the_help() -> None:
     done = querytape("rewind")
     assert done.returncode == 2
     assert "No such command 'rewind'" in done.stderr
     assert "querytape --help" in done.stderr
 
 
-def test_version_shows_program_and_release() -> None:
+def test_version_option_shows_program_and_release() -> None:
     assert querytape("--version").stdout.startswith("querytape, version ")
 
 
 @pytest.mark.parametrize("failing", [False, True])
-def test_signal_during_exit_gives_an_exit_code_without_traceback(
+def test_signal_during_exit_gives_no_traceback(
     failing: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The test sends SIGTERM at each line after the command ends, and at each line while an error is printed."""
+    """The test sends SIGTERM at each line that runs after the command, and at each line that prints an error. The exit
+    code is valid.
+    """
 
     def command(**_: Any) -> int:
         if failing:

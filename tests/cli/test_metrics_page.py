@@ -12,13 +12,13 @@ from querytape.metrics.names import Value
 from tests.helpers.scrapes import scrape
 
 
-def test_no_metrics_option_starts_no_server(capsys: pytest.CaptureFixture[str]) -> None:
+def test_metrics_server_starts_only_with_the_metrics_option(capsys: pytest.CaptureFixture[str]) -> None:
     with ExitStack() as stack:
         MetricsPage(None, stack).put(lambda: [])
     assert capsys.readouterr().err == ""
 
 
-def test_metrics_address_and_its_reach_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_metrics_address_is_printed_with_its_visibility(capsys: pytest.CaptureFixture[str]) -> None:
     with ExitStack() as stack:
         page = MetricsPage(("127.0.0.1", 0), stack)
         page.put(lambda: [Value("querytape_replay_open_sessions", 5)])
@@ -30,6 +30,6 @@ def test_metrics_address_and_its_reach_are_printed(capsys: pytest.CaptureFixture
         assert "anyone who reaches this address" in capsys.readouterr().err
 
 
-def test_metrics_after_the_double_dash_is_refused() -> None:
+def test_metrics_option_after_the_double_dash_is_refused() -> None:
     with pytest.raises(click.UsageError, match="--metrics belongs to the command itself"):
         parse_replay_options(["--target", "mysql://a@b", "-o", "r", "--metrics", ":0"])

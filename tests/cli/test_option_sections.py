@@ -18,8 +18,8 @@ def command(one: str | None, two: str | None, three: str | None) -> None:
     click.echo(f"{one} {two} {three}")
 
 
-def test_section_titles_follow_the_decorator_order() -> None:
-    """The help option comes last, below its own title."""
+def test_section_titles_follow_the_order_of_decorators() -> None:
+    """The help option comes last and has its own title."""
     lines = [
         line.split("  ")[0].strip() or line.strip()
         for line in CliRunner().invoke(command, ["--help"]).output.splitlines()
@@ -28,7 +28,7 @@ def test_section_titles_follow_the_decorator_order() -> None:
     assert [line for line in shown if line.endswith(":")] == ["First:", "Second things:", "Options:"]
 
 
-def test_section_options_are_ordinary_options() -> None:
+def test_options_in_sections_work_like_ordinary_options() -> None:
     assert CliRunner().invoke(command, ["--one", "1", "--three", "3"]).output == "1 None 3\n"
 
 
@@ -39,8 +39,10 @@ def long_command(one: str | None, two: str | None, three: str | None) -> None:
     click.echo(f"{one} {two} {three}")
 
 
-def test_short_help_shows_common_options() -> None:
-    """The short help lists the common options in their given order, without titles, and the first part of the epilog."""
+def test_short_help_of_a_command_shows_common_options() -> None:
+    """The short help lists the common options in the given order, without titles. It also shows the first part of the
+    epilog.
+    """
     output = CliRunner().invoke(long_command, ["--help"]).output
     order = [output.index(word) for word in ("Options:", "--three", "--one", "--help-all", "--help ", "Examples:")]
     assert order == sorted(order)
@@ -48,7 +50,7 @@ def test_short_help_shows_common_options() -> None:
 
 
 def test_help_all_shows_every_section_and_the_epilog() -> None:
-    """Other options on the command line do not change the output."""
+    """Other options on the command line do not change the output of --help-all."""
     found = CliRunner().invoke(long_command, ["--one", "1", "--help-all"])
     assert found.exit_code == 0
     words = ("First:", "--one", "Second things:", "--two", "--three", "Options:", "--help-all", "Examples:", "More.")
@@ -58,7 +60,7 @@ def test_help_all_shows_every_section_and_the_epilog() -> None:
 
 
 @pytest.mark.parametrize("name", ["replay", "compare", "sweep"])
-def test_ten_common_options_of_long_commands_fit_a_page(name: str) -> None:
+def test_ten_common_options_of_long_commands_fit_one_page(name: str) -> None:
     command = group.get_command(click.Context(group), name)
     assert isinstance(command, SectionedCommand)
     assert len(command.common) == 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of command line options that take their defaults and help from the replay engine's declarations."""
+"""Tests of command line options whose defaults and help come from the replay engine's declarations."""
 
 import click
 import pytest
@@ -8,7 +8,7 @@ from querytape.schemas.names import SETTINGS, EngineSettings
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_option_defaults_and_help_equal_the_declaration(name: str) -> None:
+def test_option_defaults_and_help_equal_the_engine_declaration(name: str) -> None:
     names, settings = engine_option(name)
     option = click.Option(list(names), **settings)
     command = click.Command("x", params=[option])

@@ -32,8 +32,8 @@ INFO = {
 }
 
 
-def test_new_tape_shows_counts_times_and_missing_parts(capsys: pytest.CaptureFixture[str]) -> None:
-    """For a partial tape, the output also names the option that a replay needs."""
+def test_summary_of_a_new_tape_shows_counts_times_and_missing_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    """For a partial tape, the output also names the option with which a replay accepts the tape."""
     say_tape(Path("x.tape"), INFO)
     assert capsys.readouterr().out == (
         "x.tape: 1,234 events, 5 sessions, 6 digests, 2 problems (2 bad_time)\n  from 2023-11-14 22:13:20.000 to"
@@ -42,8 +42,8 @@ def test_new_tape_shows_counts_times_and_missing_parts(capsys: pytest.CaptureFix
     )
 
 
-def test_complete_tape_is_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder that is not a tape is an error."""
+def test_complete_tape_stays_unchanged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A missing tape folder is an error."""
     path = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     before = (path / "tape.json").read_bytes()
     complete_tape(path)
@@ -63,7 +63,7 @@ def test_piped_output_is_80_columns_wide() -> None:
 
 
 @pytest.mark.parametrize("kind", [*LOSSES, *UNSURE, "unread_duration"])
-def test_problem_texts_distinguish_singular_and_plural(kind: str) -> None:
+def test_problem_texts_have_singular_and_plural_forms(kind: str) -> None:
     one, two = (describe(kind, n).removeprefix(f"{n} ").split() for n in (1, 2))
     assert one != two
     assert not {"files", "places", "events", "packets", "jumps", "connections", "durations", "entries", "are"} & set(
@@ -71,7 +71,7 @@ def test_problem_texts_distinguish_singular_and_plural(kind: str) -> None:
     )
 
 
-def test_ambiguous_local_time_is_unsure_but_not_lost_input() -> None:
+def test_ambiguous_local_time_is_not_lost_input() -> None:
     """Ambiguous times have their own heading and exit with INCOMPLETE."""
     info = {"problems": {"ambiguous_time": 1}, "not_understood_bytes": 0}
     assert lost_sentence(info) == ""

@@ -34,8 +34,8 @@ DAY = 1_763_596_800_000_000_000  # 2025-11-20
         (Levels(growing=False), "64,1", (64, 1)),
     ],
 )
-def test_text_is_converted_and_a_value_stays_unchanged(type_: click.ParamType[Any], text: str, value: object) -> None:
-    """click converts default values twice."""
+def test_option_type_converts_text_and_keeps_values(type_: click.ParamType[Any], text: str, value: object) -> None:
+    """click converts default values twice, so a converted value must stay unchanged."""
     assert type_.convert(text, None, None) == value
     assert type_.convert(value, None, None) == value
 
@@ -59,7 +59,7 @@ def test_text_is_converted_and_a_value_stays_unchanged(type_: click.ParamType[An
         (Levels(growing=False), "0", "expected numbers such as 1,8,64"),
     ],
 )
-def test_invalid_text_is_refused_with_the_expected_form(type_: click.ParamType[Any], text: str, expected: str) -> None:
+def test_invalid_option_text_error_shows_a_valid_form(type_: click.ParamType[Any], text: str, expected: str) -> None:
     with pytest.raises(click.BadParameter, match=r"expected") as caught:
         type_.convert(text, None, None)
     assert expected in caught.value.message

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the option sections of `querytape replay`, and of the options that `querytape sweep` shares with it."""
+"""Tests of the option sections of `querytape replay`, and of the options that `querytape sweep` has as well."""
 
 import click
 from click.testing import CliRunner
@@ -12,7 +12,7 @@ def names(command: click.Command) -> set[str]:
     return {str(param.name) for param in command.params}
 
 
-def test_sections_have_titles_and_first_options_in_order() -> None:
+def test_option_sections_have_titles_and_start_with_the_right_option() -> None:
     output = CliRunner().invoke(replay_command, ["--help-all"]).output
     places = [output.index(f"\n{section.title}:\n") for section in SECTIONS]
     assert places == sorted(places)
@@ -23,8 +23,8 @@ def test_option_help_starts_with_a_capital_and_ends_with_a_period() -> None:
     assert [text for text in helps if not text[0].isupper() or not text.endswith(".")] == []
 
 
-def test_sweep_has_no_pace_and_selection_options() -> None:
-    """The command still receives the missing options with their defaults."""
+def test_sweep_lacks_options_for_pace_and_selection() -> None:
+    """The sweep command still passes these options to the replay, with their defaults."""
     assert {"pace", "speed", "from_at", "users", "target_slowlog"} & names(sweep_command) == set()
     assert {"target", "order", "allow_writes", "on_lost", "sample_ns"} <= names(sweep_command)
 

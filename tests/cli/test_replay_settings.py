@@ -28,12 +28,12 @@ def parsed(*words: str) -> dict[str, Any]:
     return parse_replay_options([*REQUIRED, *words])
 
 
-def test_defaults_equal_the_library_defaults() -> None:
+def test_option_defaults_equal_the_library_defaults() -> None:
     made = options_of(parsed(), TARGET, 0)
     assert made == ReplayOptions(TARGET, made.output)
 
 
-def test_pace_options_are_combined_and_contradictions_refused() -> None:
+def test_pace_options_are_combined_and_contradictions_are_refused() -> None:
     assert pace_of(parsed("--speed", "2", "--think-speed", "1/2")) == Pace(
         "schedule", Fraction(2), None, Fraction(1, 2)
     )
@@ -45,33 +45,33 @@ def test_pace_options_are_combined_and_contradictions_refused() -> None:
             parsed(option, "max")
 
 
-def test_relative_selection_times_start_at_the_first_event() -> None:
+def test_relative_times_of_a_selection_start_at_the_first_event() -> None:
     selection = selection_of(parsed("--from", "+1s", "--to", "1970-01-01 00:01", "--user", "a", "--user", "b"), 5)
     assert (selection.from_ns, selection.to_ns) == (1_000_000_005, 60_000_000_000)
     assert tuple(selection.users) == ("a", "b")
 
 
-def test_sessions_option_takes_a_share_or_a_number() -> None:
+def test_sessions_option_accepts_a_share_or_a_number() -> None:
     share, number = (selection_of(parsed("--sessions", text), 0) for text in ("10%", "500"))
     assert (share.sample, share.max_sessions) == (Fraction(1, 10), None)
     assert (number.sample, number.max_sessions) == (None, 500)
 
 
-def test_renamed_user_keeps_the_password_of_the_run() -> None:
+def test_mapped_user_uses_the_password_of_the_run() -> None:
     overrides = overrides_of(parsed("--map-user", "a=b", "--map-db", "x=y", "--now", "original"), "secret")
     assert overrides.accounts["a"].user == "b"
     assert overrides.accounts["a"].password == "secret"
 
 
-# Options that are converted to another field, and options that the command itself uses.
+# Options whose field in ReplayOptions has another name, and options that the command itself uses.
 MADE = {"target", "reads_to", "pace", "from_at", "to_at", "order", "now", "insert_id", "allow_statements", "part"}
 MADE |= {"accounts_file", "map_user", "map_db"}
 OF_THE_COMMAND = {"follow", "metrics", "live", "target_slowlog"}
 
 
-def test_every_option_has_an_effect() -> None:
-    """Each option is a field of a listed class or appears in a list above. This check finds options that are silently
-    ignored.
+def test_every_replay_option_has_an_effect() -> None:
+    """Each option is a field of an options class, or it is in one of the lists above. This check finds options that the
+    command silently ignores.
     """
     kinds = (ReplayOptions, Selection, Amplification, Pace)
     known = {field.name for kind in kinds for field in fields(kind)} | MADE | OF_THE_COMMAND

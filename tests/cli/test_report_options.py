@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of report options: settings, refused values and the report's destination."""
+"""Tests of report options: settings, refused values and the output file."""
 
 from fractions import Fraction
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_command_defaults_equal_library_defaults() -> None:
     assert not settings.samples
 
 
-def test_invalid_report_options_are_refused_early(tmp_path: Path) -> None:
+def test_invalid_report_options_are_refused_before_reading_runs(tmp_path: Path) -> None:
     with pytest.raises(click.UsageError, match="unknown 'slowerr'"):
         settings_of({**OPTIONS, "fail_on": "slowerr > 0"})
     with pytest.raises(click.UsageError, match="--open: expected --html FILE"):
@@ -41,13 +41,13 @@ def test_invalid_report_options_are_refused_early(tmp_path: Path) -> None:
         settings_of({**OPTIONS, "tables": tmp_path})
 
 
-def test_dash_writes_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+def test_output_dash_writes_the_report_to_stdout(capsys: pytest.CaptureFixture[str]) -> None:
     write_or_print(Path("-"), "text")
     assert capsys.readouterr().out == "text"
 
 
-def test_report_is_private_and_replaces_a_symbolic_link(tmp_path: Path) -> None:
-    """The link's target stays unchanged. Only the owner can read the report. A failed write leaves no file."""
+def test_report_file_is_private_and_replaces_a_symbolic_link(tmp_path: Path) -> None:
+    """The link's target stays unchanged. Only the owner can read the report. If the write fails, no file remains."""
     victim, link = tmp_path / "victim", tmp_path / "report.html"
     victim.write_text("mine")
     link.symlink_to(victim)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the login options, which are declared once for all commands."""
+"""Tests of the login options. They are declared once and used by all commands."""
 
 import click
 import pytest
@@ -9,7 +9,7 @@ from querytape.servers.target import PASSWORD_VARIABLES
 from querytape.servers.tls import MODES
 
 
-def test_tls_modes_equal_the_modes_of_the_servers_package() -> None:
+def test_tls_modes_of_the_option_equal_those_of_the_servers_package() -> None:
     assert TLS_MODES == MODES
 
 

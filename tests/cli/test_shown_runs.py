@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the labels of displayed runs."""
+"""Tests of the labels that displayed runs have."""
 
 from contextlib import ExitStack
 from typing import cast
@@ -12,7 +12,7 @@ from querytape.replay import LiveRun
 
 
 class Named:
-    """A run with only a name."""
+    """A replacement for a run. It has only a name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -44,7 +44,7 @@ def test_heading_shows_round_side_and_total() -> None:
     assert quick_heading("warm-b1.run") == "one run of each statement on side b"
 
 
-def test_all_sweep_levels_share_one_metrics_slot() -> None:
+def test_sweep_levels_share_one_slot_of_the_metrics_page() -> None:
     page = Noting()
     ShownLevels(page).running(cast(LiveRun, Named("16.run")))
     assert page.found == [({"sessions": "16"}, "")]

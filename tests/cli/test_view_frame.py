@@ -12,7 +12,7 @@ MS = 1_000_000
 
 
 def full(number: int = 1523, ns: int = 1_200_000) -> Seen:
-    """Return the state of a run in which every part of the view has data."""
+    """Return the state of a run that has data for every part of the view."""
     seen = Seen("a.run → app@10.0.0.7:3306/shop", at_ns=72 * SECOND, share=0.34, eta_ns=139 * SECOND)
     seen.sent, seen.planned, seen.due, seen.waiting, seen.queued_bytes = 18_234, 53_111, 18_240, 1_234, 3_100_000
     seen.sessions = 48
@@ -31,7 +31,7 @@ def texts(seen: Seen, columns: int, rows: int, ascii_only: bool = False) -> list
     return [line.plain for line in frame(seen, columns, rows, ascii_only)]
 
 
-def test_80_columns_show_every_part_in_aligned_columns() -> None:
+def test_view_of_80_columns_shows_every_part_in_aligned_columns() -> None:
     found = texts(full(), 79, 22)
     assert found[0] == "a.run → app@10.0.0.7:3306/shop"
     assert found[1].startswith("1:12 ━━━")
@@ -50,8 +50,10 @@ def test_80_columns_show_every_part_in_aligned_columns() -> None:
     assert len(found) == 22
 
 
-def test_missing_parts_of_a_run_are_omitted() -> None:
-    """Nothing late where cannot change the speed of a replay with --pace none, no order where there is none, no time left where it is not known."""
+def test_view_omits_parts_without_data() -> None:
+    """An unpaced replay has no row about lateness. A replay without --order commit has no row about order waits. The
+    time left is omitted while it is unknown.
+    """
     seen = Seen("a.run", state="opening sessions: 12", planned=9, not_sent=3, paced=False)
     found = texts(seen, 79, 22)
     assert found[1].endswith("─   0%")
@@ -63,8 +65,8 @@ def test_missing_parts_of_a_run_are_omitted() -> None:
 
 @pytest.mark.parametrize("number", [0, 9_999, 999_499, 10**8, 2**62])
 @pytest.mark.parametrize("ns", [0, 999_499, 9_950_000, 3599 * SECOND, 2**62])
-def test_frame_never_exceeds_the_window(number: int, ns: int) -> None:
-    """Rows at the bottom of the view disappear first."""
+def test_view_never_exceeds_the_window(number: int, ns: int) -> None:
+    """If the window is too small, rows at the bottom of the view are left out first."""
     seen = full(number, ns)
     seen.sent = seen.planned = number
     for columns in (1, 10, 19, 40, 59, 79, 80, 120, 300):
@@ -78,7 +80,7 @@ def test_frame_never_exceeds_the_window(number: int, ns: int) -> None:
 
 
 def test_small_window_drops_digests_and_warnings_first() -> None:
-    """A window with space for only one digest shows none."""
+    """If there is space for only one digest, no digest is shown."""
     seen = full()
     heads = [sum("slowest so far" in line for line in texts(seen, 79, rows)) for rows in range(9, 23)]
     assert heads == sorted(heads)
@@ -91,8 +93,8 @@ def test_small_window_drops_digests_and_warnings_first() -> None:
 
 
 def test_hostile_names_cannot_control_the_terminal() -> None:
-    """Names and statements lose control characters, and their markup stays literal. Wide characters count as two
-    columns.
+    """Control characters are removed from names and statements, and markup in them stays literal. A wide character
+    counts as two columns.
     """
     seen = full()
     seen.heading = "[red]a\x1b[2J.run"
@@ -107,7 +109,7 @@ def test_hostile_names_cannot_control_the_terminal() -> None:
     assert all(line.plain.isprintable() for line in lines)
 
 
-def test_ascii_frame_has_no_unicode() -> None:
+def test_ascii_view_has_no_unicode() -> None:
     seen = full()
     seen.slowest = [Digest("select `ä` from t", 1, 1_000, 85_000, True)] * 2
     seen.heading = "a.run -> ä"
@@ -117,8 +119,10 @@ def test_ascii_frame_has_no_unicode() -> None:
     assert found[10].endswith("    1   1us  >85us")
 
 
-def test_errors_and_broken_waits_are_red() -> None:
-    """The error row is red only while the newest second has errors. The commit order row is red after a broken wait."""
+def test_rows_with_errors_or_timed_out_waits_are_red() -> None:
+    """The error row is red only while the latest second has errors. The row of the commit order is red after an order
+    wait timed out.
+    """
 
     def red(seen: Seen, name: str) -> bool:
         line: Text = next(line for line in frame(seen, 79, 22) if line.plain.startswith(name))
@@ -134,7 +138,7 @@ def test_errors_and_broken_waits_are_red() -> None:
     assert not red(seen, "q/s")
 
 
-def test_rows_show_newest_value_left_and_maximum_right() -> None:
+def test_rows_show_the_latest_value_left_and_the_maximum_right() -> None:
     rng = random.Random(5)
     for columns in (40, 60, 79):
         seen = Seen("a.run")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of sparklines (values as characters) and progress bars."""
+"""Tests of sparklines (values drawn as block characters) and progress bars."""
 
 import random
 
@@ -8,14 +8,14 @@ from querytape.cli.view_frame import BLOCKS, PLAIN, bar, sparkline
 
 
 def test_sparkline_height_follows_the_value() -> None:
-    """The highest value has the highest block, zero the lowest, and a missing value a blank. The newest value is on the
-    right.
+    """The highest value has the highest block, and zero has the lowest block. A missing value is a blank. The latest
+    value is on the right.
     """
     assert sparkline([0, 1, 4, 7, None], 5) == "▁▂▅█ "
     assert sparkline([0, 1, 4, 7, None], 8) == "   ▁▂▅█ "
-    assert sparkline([9, 0, 1, 4, 7], 4) == "▁▂▅█"  # scaled to the visible values
+    assert sparkline([9, 0, 1, 4, 7], 4) == "▁▂▅█"  # scaled to the maximum of the visible values
     assert sparkline([0, 0], 2) == "▁▁"
-    assert sparkline([1, 1_000_000], 2) == "▂█"  # a small value stays above zero
+    assert sparkline([1, 1_000_000], 2) == "▂█"  # a small value is drawn higher than zero
     assert sparkline([None, None], 2) == "  "
     assert sparkline([], 3) == "   "
     assert sparkline([0, 1, 4, 7], 4, ascii_only=True) == "_.-#".replace("-", PLAIN[4])
@@ -41,7 +41,7 @@ def test_sparkline_keeps_its_width_and_the_order_of_values(width: int, ascii_onl
             assert all((height == 0) == (value == 0) for value, height in pairs)
 
 
-def test_both_parts_of_a_bar_fill_its_width() -> None:
+def test_filled_and_empty_parts_of_a_bar_add_up_to_its_width() -> None:
     assert bar(0.5, 10) == ("━━━━━", "─────")
     assert bar(0.5, 4, ascii_only=True) == ("##", "--")
     for share in (-1.0, 0.0, 0.001, 0.999, 1.0, 7.5):

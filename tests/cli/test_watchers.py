@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the choice between the live view and progress lines."""
+"""Tests of the choice between live view and progress lines."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from querytape.replay import Watcher
 
 
 class Window:
-    """A replacement for stderr that is a terminal or not."""
+    """A replacement for stderr, with or without a terminal."""
 
     encoding = "utf-8"
 
@@ -27,7 +27,7 @@ class Window:
 
 
 def window(patch: pytest.MonkeyPatch, columns: int, rows: int, term: str | None, terminal: bool = True) -> None:
-    """Replace stderr by a window of this size."""
+    """Replace stderr by a terminal window of this size."""
     patch.setattr(sys, "stderr", Window(terminal))
     patch.setattr(os, "get_terminal_size", lambda descriptor: os.terminal_size((columns, rows)))
     if term is None:
@@ -51,7 +51,7 @@ def window(patch: pytest.MonkeyPatch, columns: int, rows: int, term: str | None,
         (80, 24, None, True, True, False),
     ],
 )
-def test_view_requires_a_capable_terminal_of_sufficient_size(
+def test_live_view_needs_a_capable_and_large_enough_terminal(
     columns: int,
     rows: int,
     term: str | None,
@@ -60,7 +60,7 @@ def test_view_requires_a_capable_terminal_of_sufficient_size(
     drawn: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """--no-live disables the view. FORCE_COLOR in a pipe does not enable it."""
+    """--no-live disables the live view. In a pipe, FORCE_COLOR does not enable the view."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     window(monkeypatch, columns, rows, term, terminal)
     otherwise = Watcher()
@@ -71,7 +71,7 @@ def test_view_requires_a_capable_terminal_of_sufficient_size(
     assert (found[2] is otherwise) != drawn
 
 
-def test_level_heading_comes_from_the_run_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heading_of_a_sweep_level_comes_from_the_run_name(monkeypatch: pytest.MonkeyPatch) -> None:
     window(monkeypatch, 80, 24, "xterm")
     view = level_watcher(True, (1, 4, 16), Watcher())
     monkeypatch.undo()
@@ -80,7 +80,7 @@ def test_level_heading_comes_from_the_run_name(monkeypatch: pytest.MonkeyPatch) 
     assert view._heading("16.run") == "level 3 of 3: 16 concurrent sessions"
 
 
-def test_no_live_after_the_double_dash_is_refused() -> None:
-    """`compare` has its own --no-live. The option has no effect among the options of its replays."""
+def test_no_live_option_after_the_double_dash_is_refused() -> None:
+    """`compare` has its own option --no-live. Among the options of its replays, --no-live would have no effect."""
     with pytest.raises(click.UsageError, match="--no-live belongs to the command itself"):
         parse_replay_options(["--target", "mysql://app@db", "-o", "x.run", "--no-live"])

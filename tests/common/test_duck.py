@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""DuckDB connections and output files, as used by every stage."""
+"""DuckDB connections and output files for capture, replay and report."""
 
 import shutil
 from pathlib import Path
@@ -22,14 +22,14 @@ def setting(con: duckdb.DuckDBPyConnection, name: str) -> str:
     return str(con.execute("SELECT current_setting(?)", [name]).fetchall()[0][0])
 
 
-def test_text_becomes_one_sql_literal() -> None:
+def test_text_is_quoted_as_one_sql_literal() -> None:
     assert sql_text("it's") == "'it''s'"
     with open_database() as con:
         assert con.execute(f"SELECT {sql_text(Path('ab'))}").fetchall() == [("ab",)]
 
 
 def test_database_has_the_requested_limits(tmp_path: Path) -> None:
-    """Memory, spill folder, threads and order are as requested. No progress bar is shown."""
+    """Memory, spill folder, number of threads and row order are as requested. DuckDB shows no progress bar."""
     with open_database(tmp_path / "spill", "64MB", threads=1, keep_order=False, large_arrow=True) as con:
         assert setting(con, "memory_limit") == "61.0 MiB"
         assert setting(con, "temp_directory") == str(tmp_path / "spill")
@@ -39,7 +39,7 @@ def test_database_has_the_requested_limits(tmp_path: Path) -> None:
         assert setting(con, "enable_progress_bar").lower() == "false"
 
 
-def test_database_without_spill_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_database_without_a_spill_folder_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query that needs too much memory fails. No file appears in the working folder."""
     monkeypatch.chdir(tmp_path)
     with open_database(memory="16MB") as con, pytest.raises(duckdb.OutOfMemoryException):
@@ -47,7 +47,7 @@ def test_database_without_spill_writes_nothing(tmp_path: Path, monkeypatch: pyte
     assert not list(tmp_path.iterdir())
 
 
-def test_tables_in_a_file_survive(tmp_path: Path) -> None:
+def test_tables_in_a_database_file_persist(tmp_path: Path) -> None:
     for create in ("CREATE TABLE t AS SELECT 7 AS x", "SELECT 1"):
         with open_database(tmp_path / "spill", file=tmp_path / "a.duckdb") as con:
             con.execute(create)
@@ -55,8 +55,8 @@ def test_tables_in_a_file_survive(tmp_path: Path) -> None:
 
 
 def test_rows_are_inserted_unchanged() -> None:
-    """Inserted rows keep their order and values: numbers of every size, NULLs and arbitrary text. An empty list leaves
-    the table empty.
+    """Rows keep their order and values. The values are numbers of every size, NULLs and arbitrary text. An empty list
+    of rows leaves the table empty.
     """
     rows = [
         (2**63 - 1, 1.5, "it's", True),
@@ -74,7 +74,7 @@ def test_rows_are_inserted_unchanged() -> None:
 
 
 def test_query_is_written_as_parquet(tmp_path: Path) -> None:
-    """The number of rows is returned. A query without rows writes no file, unless an empty file is requested."""
+    """The function returns the number of rows. A query without rows writes a file only if an empty file is requested."""
     final = tmp_path / "a.parquet"
     with open_database() as con:
         assert write_parquet(con, "FROM range(5) t(x)", final) == 5
@@ -86,7 +86,7 @@ def test_query_is_written_as_parquet(tmp_path: Path) -> None:
 
 
 def test_query_is_written_in_other_formats(tmp_path: Path) -> None:
-    """Rows are written in formats of DuckDB's COPY."""
+    """The formats are those of DuckDB's COPY statement."""
     with open_database() as con:
         assert write_table(con, "FROM range(2) t(x)", tmp_path / "a.csv", "FORMAT csv, HEADER") == 2
     assert (tmp_path / "a.csv").read_text() == "x\n0\n1\n"
@@ -100,7 +100,7 @@ def test_failed_query_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_sql_is_loaded_from_a_package() -> None:
-    """SQL files are in the folder `sql` of the named package."""
+    """The SQL files of a package are in its folder `sql`."""
     assert "CREATE TABLE facts" in load_sql("querytape.capture", "facts.sql")
 
 
@@ -122,7 +122,9 @@ def test_glob_characters_in_names_are_literal(tmp_path: Path, name: str) -> None
 
 
 def test_small_database_is_shared_by_the_process(tmp_path: Path) -> None:
-    """The database is usable after a connection was closed. A replaced Parquet file is read again."""
+    """The shared database can be used after one of its connections was closed. A Parquet file that was replaced is read
+    again.
+    """
     file = tmp_path / "a.parquet"
     for rows in (3, 5):
         with small_database() as con:

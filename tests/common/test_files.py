@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders are private and never reused. Files appear whole or not at all."""
+"""Folders are private and never reused. Files appear completely or not at all."""
 
 import json
 import os
@@ -18,7 +18,7 @@ def mode(path: Path) -> int:
 
 
 def test_new_folder_is_private(tmp_path: Path) -> None:
-    """Only the owner can read a new folder and its subfolders. A second folder with the same name is refused."""
+    """Only the owner can read the new folder and its subfolders. A second folder of the same name is refused."""
     path = tmp_path / "shop.tape"
     new_folder(path, "events", "facts")
     assert [mode(path), mode(path / "events"), mode(path / "facts")] == [0o700] * 3
@@ -28,20 +28,20 @@ def test_new_folder_is_private(tmp_path: Path) -> None:
         new_folder(path)
 
 
-def test_folder_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
+def test_new_folder_needs_an_existing_parent_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the folder cannot be created: No such file"):
         new_folder(tmp_path / "none" / "shop.tape")
 
 
-def test_refusal_names_the_option(tmp_path: Path) -> None:
-    """The message has the option that sets a different output name."""
+def test_refusal_of_an_existing_folder_names_the_output_option(tmp_path: Path) -> None:
+    """The message names the option that sets another output folder."""
     refuse_existing(tmp_path / "free")
     with pytest.raises(InputError, match="another name with --tables"):
         refuse_existing(tmp_path, "--tables")
 
 
 def test_published_file_is_complete_and_private(tmp_path: Path) -> None:
-    """The temporary file is gone after publishing."""
+    """Publishing a file removes its temporary file."""
     final = tmp_path / "a.json"
     write_json(final, {"é": Path("x")})
     assert json.loads(final.read_text(encoding="utf-8")) == {"é": "x"}
@@ -49,8 +49,8 @@ def test_published_file_is_complete_and_private(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [final]
 
 
-def test_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
-    """After a failed write, the old file is unchanged, and no temporary file remains."""
+def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
+    """After a failed write, no temporary file remains."""
     final = tmp_path / "a"
     final.write_text("old")
 
@@ -74,14 +74,14 @@ def test_cache_folder_follows_xdg_cache_home(monkeypatch: pytest.MonkeyPatch, tm
     assert cache_folder() == Path("/home/x/.cache/querytape")
 
 
-def test_file_names_that_are_not_utf8_are_escaped_in_json(tmp_path: Path) -> None:
-    r"""The byte 255 is written as `\xff`, so that the JSON is readable."""
+def test_invalid_utf8_in_file_names_is_escaped_in_json(tmp_path: Path) -> None:
+    r"""The byte 255 is written as `\xff`, so that the JSON stays valid."""
     write_json(tmp_path / "a.json", {"path": os.fsdecode(b"b\xff.log")})
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"path": "b\\xff.log"}
 
 
-def test_folder_that_still_grows_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files that appear during the removal are removed as well. A missing folder is no error."""
+def test_folder_is_removed_even_if_new_files_appear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files that appear during the removal are removed as well. A missing folder causes no error."""
     folder = tmp_path / "a.run"
     (folder / "spill").mkdir(parents=True)
     real, late = shutil.rmtree, iter([True])

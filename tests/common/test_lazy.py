@@ -26,7 +26,7 @@ else:
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """Fixture: a package with one loaded name and three lazy names."""
+    """A fixture: a package with one loaded name and three lazy names."""
     folder = tmp_path / "lazy_example"
     folder.mkdir()
     for name, text in {"__init__": PACKAGE, "inner": "number = 5\nother = 6\n", "apart": "apart = 7\n"}.items():
@@ -38,22 +38,22 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 
 def test_lazy_names_equal_direct_imports(package: Any) -> None:
-    """A lazy name is an attribute of its module, or the module itself."""
+    """A lazy name is an attribute of a module, or a module itself."""
     assert package.__all__ == ["apart", "number", "plural", "renamed"]
     assert (package.number, package.renamed, package.apart.apart) == (5, 6, 7)
     with pytest.raises(AttributeError, match=r"module 'lazy_example' has no attribute 'other'"):
         _ = package.other
 
 
-def test_name_is_loaded_once_at_first_use(package: Any) -> None:
-    """Before its first use, the name is not loaded. Later, the package keeps the loaded name."""
+def test_lazy_name_is_loaded_once_at_first_use(package: Any) -> None:
+    """Before its first use, a lazy name is not loaded. After that, the package keeps the loaded object."""
     assert "lazy_example.inner" not in sys.modules
     assert package.number == 5
     assert vars(package)["number"] == 5
 
 
 def test_capture_import_does_not_load_duckdb() -> None:
-    """Importing the capture stage and its source table loads neither DuckDB nor the native extension."""
+    """Importing the capture package and its source table loads neither DuckDB nor the native extension."""
     program = (
         "import sys, querytape.capture as c; list(c.SOURCES); print({'duckdb', 'cffi', 'numpy'} & set(sys.modules))"
     )

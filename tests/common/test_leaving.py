@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The quick exit of a program runs everything that was registered, and nothing else."""
+"""The quick exit of a program runs all registered exit functions, but does not free objects."""
 
 import os
 import subprocess
@@ -28,21 +28,21 @@ leave_at_once(program)
 
 
 def ended(end: str, before: str = "", **how: object) -> subprocess.CompletedProcess[str]:
-    """Run a program that ends with the code `end`."""
+    """Run a program that exits through the code `end`."""
     program = PROGRAM.format(end=end, before=before)
     return subprocess.run([sys.executable, "-c", program], text=True, **{"capture_output": True, **how})  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("status", [0, 1, 4, 130])
-def test_exit_joins_threads_and_flushes_output(status: int) -> None:
-    """At exit, atexit functions run and the exit code is right. Objects are not freed."""
+def test_quick_exit_joins_threads_and_flushes_output(status: int) -> None:
+    """At the quick exit, atexit functions run and the exit code is right. Objects are not freed."""
     done = ended(f"sys.exit({status})")
     assert done.returncode == status
     assert done.stdout == "writtenthe thread has ended\natexit has run\n"
 
 
-def test_normal_python_exit_is_used_if_needed() -> None:
-    """A traceback, a message in SystemExit and a profiler need the normal exit of Python."""
+def test_quick_exit_uses_the_normal_exit_if_needed() -> None:
+    """A traceback, a message in SystemExit or a profiler needs Python's normal exit."""
     assert "ZeroDivisionError" in ended("1 / 0").stderr
     said = ended("sys.exit('a sentence')")
     assert (said.returncode, said.stderr) == (1, "a sentence\n")
@@ -52,8 +52,8 @@ def test_normal_python_exit_is_used_if_needed() -> None:
         assert "left at once" not in ended("sys.exit(0)", before=f"{told}sys.{watch}(lambda *_: None)").stdout
 
 
-def test_failed_output_has_pythons_exit_code() -> None:
-    """Standard output is on a full disk, so the exit code is 120."""
+def test_failed_output_gives_pythons_exit_code() -> None:
+    """Standard output is a file on a full disk, so the exit code is 120."""
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     with Path("/dev/full").open("w") as full:
         done = ended("sys.exit(0)", capture_output=False, stdout=full, stderr=subprocess.PIPE, env=buffered)
@@ -61,8 +61,8 @@ def test_failed_output_has_pythons_exit_code() -> None:
     assert "No space left" in done.stderr
 
 
-def test_commands_exit_quickly() -> None:
-    """`python -m querytape` and the installed command do not free a module's objects at exit."""
+def test_commands_use_the_quick_exit() -> None:
+    """Neither `python -m querytape` nor the installed command frees the objects of a module at exit."""
     code = (
         "import sys\nclass Object:\n    def __del__(self): print('taken apart', flush=True)\nkept = Object()\n"
         "sys.argv = ['querytape', '--version']\nfrom querytape.__main__ import main\nmain()"

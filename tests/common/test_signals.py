@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals request an end. The previous handlers are restored."""
+"""Signals end a program in order. The previous signal handlers are restored."""
 
 import importlib
 import os
@@ -19,8 +19,8 @@ from tests.helpers.processes import default_signals, start
 
 
 @pytest.mark.parametrize("number", ENDING)
-def test_signals_call_the_stop_function(number: signal.Signals) -> None:
-    """Ctrl-C, SIGTERM and SIGHUP call the function once each, and the block continues."""
+def test_each_signal_calls_the_stop_function(number: signal.Signals) -> None:
+    """Ctrl-C, SIGTERM and SIGHUP each call the function once. The code in the block continues."""
     before = [signal.getsignal(each) for each in ENDING]
     calls = []
     with stop_on_signals(lambda: calls.append(1)):
@@ -31,8 +31,8 @@ def test_signals_call_the_stop_function(number: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("number", ENDING)
-def test_signals_unwind_the_block(number: signal.Signals) -> None:
-    """SIGTERM and SIGHUP raise KeyboardInterrupt in the block, like Ctrl-C."""
+def test_signals_raise_keyboard_interrupt_in_the_block(number: signal.Signals) -> None:
+    """SIGTERM and SIGHUP act like Ctrl-C."""
     before = [signal.getsignal(each) for each in ENDING]
     with pytest.raises(KeyboardInterrupt), unwind_on_signals():
         os.kill(os.getpid(), number)
@@ -40,8 +40,8 @@ def test_signals_unwind_the_block(number: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("number", ENDING)
-def test_only_the_first_signal_unwinds(number: signal.Signals) -> None:
-    """Later signals do not interrupt the cleanup or the exit."""
+def test_only_the_first_signal_interrupts_the_block(number: signal.Signals) -> None:
+    """Later signals interrupt neither the cleanup nor the exit."""
     done = []
 
     def work() -> None:
@@ -62,15 +62,15 @@ def test_only_the_first_signal_unwinds(number: signal.Signals) -> None:
 
 
 class _Interrupted:
-    """An object with a finalizer. Python discards an exception that is raised there."""
+    """An object with a finalizer. Python discards exceptions that a finalizer raises."""
 
     def __del__(self) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0)
 
 
-def test_discarded_interrupt_is_repeated(capfd: pytest.CaptureFixture[str]) -> None:
-    """A signal in a finalizer still ends the program, without a traceback."""
+def test_interrupt_in_a_finalizer_is_raised_again(capfd: pytest.CaptureFixture[str]) -> None:
+    """The signal arrives during a finalizer. It still ends the program, without a traceback."""
 
     def work() -> None:
         _Interrupted()
@@ -82,8 +82,8 @@ def test_discarded_interrupt_is_repeated(capfd: pytest.CaptureFixture[str]) -> N
     assert capfd.readouterr().err == ""
 
 
-def test_other_threads_keep_the_signal_handlers() -> None:
-    """Outside the main thread, the block runs with the existing handlers."""
+def test_blocks_in_other_threads_keep_the_signal_handlers() -> None:
+    """Outside the main thread, the block does not change the signal handlers."""
     seen = []
 
     def work() -> None:
@@ -97,7 +97,7 @@ def test_other_threads_keep_the_signal_handlers() -> None:
 
 
 def test_ignored_signals_stay_ignored() -> None:
-    """A program under nohup survives the end of its terminal. A background program of a script (`&`) survives Ctrl-C."""
+    """A program under nohup continues when its terminal closes. A program that a script starts with `&` ignores Ctrl-C."""
     before = {each: signal.signal(each, signal.SIG_IGN) for each in ENDING}
     try:
         with stop_on_signals(lambda: None), unwind_on_signals(), one_ending():
@@ -108,7 +108,7 @@ def test_ignored_signals_stay_ignored() -> None:
 
 
 def test_ctrl_c_during_imports_ends_silently() -> None:
-    """Ctrl-C during imports ends the program without a message. An ignored Ctrl-C stays ignored."""
+    """The program ends without a message. If the program was started with SIGINT ignored, Ctrl-C has no effect."""
     code = "import signal, querytape.__main__; print(signal.getsignal(signal.SIGINT).name)"
     for ignored, expected in (((), "SIG_DFL"), ((signal.SIGINT,), "SIG_IGN")):
         process = start([sys.executable, "-c", code], ignored=ignored, stdout=subprocess.PIPE)
@@ -118,8 +118,8 @@ def test_ctrl_c_during_imports_ends_silently() -> None:
 COMMAND = [sys.executable, "-m", "querytape", "null-server"]
 
 
-def test_background_command_ends_by_sigterm_only() -> None:
-    """A script starts the command with SIGINT ignored. SIGTERM ends it normally."""
+def test_background_command_ignores_ctrl_c_but_not_sigterm() -> None:
+    """A script starts the command with SIGINT ignored. SIGTERM still ends the command normally."""
     process = start(COMMAND, ignored=[signal.SIGINT], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stdout.readline().startswith("port ")
@@ -132,7 +132,7 @@ def test_background_command_ends_by_sigterm_only() -> None:
 
 
 def test_closed_terminal_ends_a_command_normally(tmp_path: Path) -> None:
-    """The terminal closes, so the command can no longer print anything. It still exits with 130."""
+    """After the terminal closes, the command can no longer print. It still exits with 130."""
     ours, theirs = os.openpty()
     os.set_blocking(ours, True)
     process = start(COMMAND, stdout=theirs, stderr=theirs, cwd=tmp_path)
@@ -144,10 +144,12 @@ def test_closed_terminal_ends_a_command_normally(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("guard", [one_ending, unwind_on_signals])
-def test_signal_does_not_interrupt_an_import(
+def test_signal_during_an_import_waits_for_its_end(
     guard: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The signal unwinds the code after the import. An interrupted import of a C++ module would abort the process."""
+    """The signal raises its exception after the import. If the import of a C++ module were interrupted, the process
+    would abort.
+    """
     text = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nsum(range(1000))\nwhole = True\n"
     (tmp_path / "broken_off.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -162,8 +164,7 @@ def test_signal_does_not_interrupt_an_import(
 
 
 @pytest.mark.parametrize("number", ENDING)
-def test_held_signal_waits_for_the_end_of_the_block(number: signal.Signals) -> None:
-    """A signal inside the block takes effect after the block."""
+def test_held_signal_takes_effect_after_the_block(number: signal.Signals) -> None:
     done = []
 
     def make() -> None:
@@ -178,7 +179,9 @@ def test_held_signal_waits_for_the_end_of_the_block(number: signal.Signals) -> N
 
 
 def escaped_exceptions(wait: Callable[[threading.Event], Any], times: int) -> set[type[BaseException]]:
-    """Let timer signals at increasing times unwind waits for an event. Return the exception types that escaped."""
+    """Interrupt waits for an event by timer signals, at increasing times. Return the types of exceptions that the waits
+    raised.
+    """
 
     class Unwound(Exception):
         pass
@@ -204,13 +207,13 @@ def escaped_exceptions(wait: Callable[[threading.Event], Any], times: int) -> se
     return {each for each in found if each.__name__ != "Unwound"}
 
 
-def test_unwound_wait_raises_nothing_else() -> None:
-    """A signal may come at any moment of a wait. Event.wait itself can raise other exceptions then."""
+def test_interrupted_wait_raises_only_the_exception_of_the_signal() -> None:
+    """The signal may arrive at any moment of a wait. Event.wait itself can raise a different exception at some moments."""
     assert escaped_exceptions(lambda event: wait_for(event, 1e-5), 4000) == set()
 
 
 def test_wait_ends_by_event_or_timeout() -> None:
-    """The event may be set by another thread."""
+    """Another thread may set the event."""
     event = threading.Event()
     assert not wait_for(event, 0.01)
     threading.Timer(0.05, event.set).start()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A signal at any line of the code leaves no temporary folder and no unpublished file."""
+"""A signal at any line of the code leaves neither a temporary folder nor an unpublished file."""
 
 import gc
 import os
@@ -25,7 +25,7 @@ MOST_LINES = 2000
 
 
 def interrupted_at(line: int, act: Callable[[], None]) -> bool:
-    """Run `act` and interrupt it at its n-th line. Return whether `act` reached that line."""
+    """Run `act` and interrupt it before its n-th line. Return whether `act` reached that line."""
     seen = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -50,15 +50,15 @@ def interrupted_at(line: int, act: Callable[[], None]) -> bool:
 
 
 def use() -> None:
-    """Create a temporary folder with a file and leave it."""
+    """Create a temporary folder with a file, and leave its context."""
     with temporary_folder() as name:
         (Path(name) / "x").write_text("x")
 
 
 @pytest.mark.long
 def test_interrupted_temporary_folder_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal comes at each line of the code in turn. Files that Python creates to test the location are removed as
-    well.
+    """The signal arrives at each line of the code in turn. The test files with which Python checks the location are
+    removed as well.
     """
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     for line in range(1, MOST_LINES):
@@ -66,7 +66,7 @@ def test_interrupted_temporary_folder_is_removed(tmp_path: Path, monkeypatch: py
         monkeypatch.setattr(tempfile, "_once_lock", threading.Lock())
         came = interrupted_at(line, use)
         if any(tmp_path.iterdir()):
-            gc.collect()  # happens at the end of a program as well
+            gc.collect()  # also happens at the end of a program
         assert list(tmp_path.iterdir()) == [], line
         if not came:
             break
@@ -75,7 +75,7 @@ def test_interrupted_temporary_folder_is_removed(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.long
 def test_interrupted_write_leaves_no_partial_file(tmp_path: Path) -> None:
-    """A published file is complete or missing. No other file remains."""
+    """A published file is complete or does not exist. No other file remains."""
     final = tmp_path / "x.json"
 
     def write() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text output on terminals of any encoding."""
+"""Text output to terminals with any encoding."""
 
 import io
 import os
@@ -17,7 +17,9 @@ from querytape.common.units import duration
     [("utf-8", "85.0µs é"), ("latin-1", "85.0µs é"), ("cp437", "85.0µs é"), ("ascii", "85.0us \\xe9")],
 )
 def test_micro_sign_depends_on_the_encoding(encoding: str, shown: str) -> None:
-    """An encoding without the micro sign shows a u. Other unsupported characters do not fail a command."""
+    """If the encoding lacks the micro sign, a u is printed. Other characters that the encoding lacks do not make a
+    command fail.
+    """
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding=encoding)
     take_every_text(stream)
@@ -27,10 +29,10 @@ def test_micro_sign_depends_on_the_encoding(encoding: str, shown: str) -> None:
 
 
 def test_invalid_bytes_of_a_file_name_are_kept() -> None:
-    """Invalid bytes of a file name are printed unchanged, as Python does."""
+    """Like Python itself, querytape prints the invalid bytes unchanged."""
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="utf-8")
-    take_every_text(stream, io.StringIO())  # an object that is not a real stream is left unchanged
+    take_every_text(stream, io.StringIO())  # an object that is not a real stream stays unchanged
     stream.write(os.fsdecode(b"a\xff"))
     stream.flush()
     assert raw.getvalue() == b"a\xff"
@@ -38,7 +40,7 @@ def test_invalid_bytes_of_a_file_name_are_kept() -> None:
 
 @pytest.mark.slow
 def test_command_line_supports_any_terminal_encoding(checkout: Path, tmp_path: Path) -> None:
-    """An error message escapes a name that the encoding lacks. There is no traceback."""
+    """If the encoding lacks a character of a name, the error message escapes the character. There is no traceback."""
     script = "import sys; sys.argv[1:] = ['inspect', 'µé.tape']; from querytape.cli.main import main; main()"
     environment = {**os.environ, "PYTHONIOENCODING": "koi8-r", "PYTHONUTF8": "1"}
     run = subprocess.run(

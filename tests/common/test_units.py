@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Units: output is short and has its unit. Parsing is exact, and invalid input is refused with a message."""
+"""Numbers with units. The output is short. Parsing is exact, and an invalid input is refused with a message."""
 
 from collections.abc import Callable
 from fractions import Fraction
@@ -23,7 +23,7 @@ SECOND = 1_000_000_000
         (1_234 * SECOND, "1,234s"),
     ],
 )
-def test_duration_has_three_significant_digits(ns: int | None, text: str) -> None:
+def test_duration_is_shown_with_three_significant_digits(ns: int | None, text: str) -> None:
     assert units.duration(ns) == text
 
 
@@ -44,28 +44,28 @@ def test_short_duration_has_at_most_five_characters(ns: int | None, text: str) -
 
 
 def test_elapsed_time_is_shown_as_a_clock() -> None:
-    """An elapsed time has minutes and seconds, and hours only if needed."""
+    """The clock has minutes and seconds. It has hours only if needed."""
     assert [units.clock(s * SECOND) for s in (-1, 0, 12, 754, 3723)] == ["0:00", "0:00", "0:12", "12:34", "1:02:03"]
 
 
 def test_epoch_time_becomes_a_utc_date() -> None:
-    """The date has milliseconds. A time outside the calendar is shown as a number."""
+    """The date has milliseconds. A time beyond the calendar is shown as a number."""
     assert units.utc_time(1_718_000_000_123_999_999) == "2024-06-10 06:13:20.123"
     assert units.utc_time(2**62 * 100) == f"{2**62 * 100} ns"
 
 
-def test_singular_has_no_plural_s() -> None:
+def test_noun_after_the_number_1_has_no_plural_s() -> None:
     assert [units.plural(n, "event") for n in (0, 1, 2, 4340)] == ["0 events", "1 event", "2 events", "4,340 events"]
 
 
 def test_counts_have_thousands_separators() -> None:
-    """Counts are also shown in a short form."""
+    """Counts also have a short form with a unit."""
     assert [units.count(value) for value in (None, 0, 1234567)] == ["-", "0", "1,234,567"]
     shorts = [units.short_count(value) for value in (0, 9_999, 12_345, 99_950, 1_200_000, 10**20)]
     assert shorts == ["0", "9999", "12.3k", "100k", "1.2M", "many"]
 
 
-def test_sizes_seconds_ratios_and_shares_have_units() -> None:
+def test_sizes_seconds_ratios_and_percentages_have_units() -> None:
     assert units.megabytes(1_234_500_000) == "1,234 MB"
     assert units.megabytes(1_550_000, 1) == "1.6 MB"
     assert units.seconds(1_204_480_000_000) == "1,204.5 s"
@@ -114,16 +114,18 @@ def test_command_line_values_are_parsed_exactly(parse: Callable[[str], Any], tex
         (units.parse_time, ("", "yesterday", "2026-13-01")),
     ],
 )
-def test_invalid_values_are_refused_with_an_example(parse: Callable[[str], Any], wrong: tuple[str, ...]) -> None:
-    """The message contains the invalid text and an example."""
+def test_refusal_of_an_invalid_value_shows_an_example(parse: Callable[[str], Any], wrong: tuple[str, ...]) -> None:
+    """The message also contains the invalid text."""
     for text in wrong:
         with pytest.raises(ValueError, match="expected") as refused:
             parse(text)
         assert repr(text) in str(refused.value)
 
 
-def test_shares_add_up_to_100_percent() -> None:
-    """Displayed percentages are corrected after rounding. If the whole is 0, a share is shown as "-"."""
+def test_displayed_percentages_add_up_to_100() -> None:
+    """After rounding, the percentages are adjusted so that their sum is 100. If the total is 0, each percentage is
+    shown as "-".
+    """
     for parts in ([1, 1, 1], [2, 1, 0], [1, 999_999], [7], [1] * 7, [3, 3, 1], [10**18, 1, 1]):
         shown = units.whole_percents(parts)
         assert sum(int(text[:-1].replace(".", "")) for text in shown) == 1000, shown
@@ -134,7 +136,7 @@ def test_shares_add_up_to_100_percent() -> None:
     assert units.whole_percents([]) == []
 
 
-def test_unknown_and_small_averages_are_not_zero() -> None:
+def test_unknown_or_small_average_is_not_shown_as_zero() -> None:
     assert [units.average(value, 2) for value in (None, 0, 0.004, 0.006, 1.256, 12345)] == [
         "unknown", "0.00", "less than 0.01", "0.01", "1.26", "12,345.00",
     ]  # fmt: skip
@@ -150,7 +152,7 @@ def test_unknown_and_small_averages_are_not_zero() -> None:
         ("[::1]:80", ("::1", 80), "[::1]:80"),
     ],
 )
-def test_addresses_are_parsed(text: str, address: tuple[str, int], again: str) -> None:
+def test_host_and_port_addresses_are_parsed(text: str, address: tuple[str, int], again: str) -> None:
     """An address without a host means 127.0.0.1. An IPv6 address is in brackets."""
     assert units.parse_address(text) == address
     assert units.parse_address(units.address_text(*address)) == address
@@ -173,6 +175,6 @@ def test_address_without_a_valid_port_is_refused(text: str) -> None:
         ("select 5µsec from µs", "select 5µsec from µs"),
     ],
 )
-def test_micro_sign_becomes_u_after_numbers(shown: str, read: str) -> None:
-    """Only the unit after a number is replaced. Names keep the micro sign."""
+def test_micro_sign_after_a_number_becomes_u(shown: str, read: str) -> None:
+    """Only the micro sign of a unit is replaced. Names keep their micro signs."""
     assert units.plain_micro(shown) == read

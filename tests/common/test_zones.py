@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Time zones by name, with each change of the offset, to the second."""
+"""Named time zones, with each change of their offset, exact to the second."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -17,7 +17,7 @@ HOUR = 3_600_000_000_000
     "name", ["Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Kolkata", "Africa/Casablanca"]
 )
 def test_zone_offset_is_right_at_each_hour(name: str) -> None:
-    """The last change before a time determines the offset."""
+    """The last offset change before a time determines the offset."""
     zone = read_zone(name)
     assert isinstance(zone, tuple)
     at, place = datetime(2015, 1, 1, tzinfo=UTC), 0
@@ -31,8 +31,8 @@ def test_zone_offset_is_right_at_each_hour(name: str) -> None:
         at += timedelta(minutes=30)
 
 
-def test_fixed_offset_and_unknown_zone_name() -> None:
-    """A fixed offset such as +02:00 stays a number. An unknown zone name is refused."""
+def test_fixed_offsets_are_numbers_and_unknown_zones_are_refused() -> None:
+    """A fixed offset such as +02:00 stays a number."""
     assert (read_zone("+02:00"), read_zone("UTC")) == (2 * HOUR, 0)
     for text in ("Europe/Nowhere", "../etc/passwd", "+2", ""):
         with pytest.raises(ValueError, match="time zone name such as Europe/Berlin"):

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants: small faults in a copy of the checkout that show whether a test notices them. `make mutants` runs the
-mutants.
+"""Mutants: small faults in a copy of the checkout. They show whether a test notices the fault. `make mutants` runs the
+tests with each mutant.
 """

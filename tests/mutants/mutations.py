@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make mutants of Python code with mutmut's operators, and of C and SQL code with the operators in this module.
-
-A mutant's name does not depend on other code in its file. A seeded sample therefore stays the same while that code
-changes.
+"""Make mutants of Python code with mutmut's operators, and of C and SQL code with the operators of this module. The
+name of a mutant does not depend on other code in its file. A sample with a given seed therefore stays the same while
+other code changes.
 """
 
 import hashlib
@@ -60,14 +59,14 @@ IN_SQL = (
     (r"\bDISTINCT ", ""),
     (r"\bPRECEDING AND 1 PRECEDING\b", "PRECEDING AND CURRENT ROW"),
 )
-# `a <= b ? a : b` equals `a < b ? a : b`, because equal values give the same result.
+# `a <= b ? a : b` and `a < b ? a : b` are equivalent, because equal values give the same result.
 LEAST = re.compile(r"([\w.>\[\]-]+) ([<>]) ([\w.>\[\]-]+) \? (?:\1 : \3|\3 : \1)(?![\w.>\[(-])")
 NOT_CODE = {"c": r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|^#.*?$", "sql": r"--.*?$|'[^']*'"}
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A fault in a file of the checkout: `name` is its unique name, and `text` makes the file's text with the fault."""
+    """A fault in a file of the checkout. `name` is unique. `text` returns the file's text with the fault."""
 
     name: str
     path: str
@@ -76,13 +75,13 @@ class Mutant:
     text: Callable[[], str]
 
     def rank(self, seed: int) -> str:
-        """Return the mutant's sort key in a seeded sample."""
+        """Return the sort key of the mutant for a sample with this seed."""
         return hashlib.sha256(f"{seed} {self.name}".encode()).hexdigest()
 
 
 def all_mutants(checkout: Path, rooms: Collection[str], only: str) -> list[Mutant]:
-    """Return every mutant of the given rooms, which are groups of source files. `only`: text that the file's path must
-    contain.
+    """Return every mutant of the given rooms, which are groups of source files. `only` is a text that the path of the
+    file must contain.
     """
     found: list[Mutant] = []
     for name in rooms:
@@ -97,7 +96,7 @@ def all_mutants(checkout: Path, rooms: Collection[str], only: str) -> list[Mutan
 
 
 def python_mutants(inside: str, path: Path, room: str) -> Iterator[Mutant]:
-    """Yield each of mutmut's changes to a file as a separate mutant. mutmut itself puts all of them into one file."""
+    """Yield each of mutmut's changes to a file as a separate mutant. mutmut itself writes all mutants into one file."""
     source = path.read_text(encoding="utf-8")
     module, mutations, _, _ = create_mutations(inside, source)
     wrapper = libcst.MetadataWrapper(module, unsafe_skip_copy=True)
@@ -128,7 +127,7 @@ def _replaced(module: libcst.Module, before: libcst.CSTNode, after: libcst.CSTNo
 
 
 def _is_text_only(before: str, after: str) -> bool:
-    """Return whether a mutation changes only the wording of a message. No test should check wording."""
+    """Return whether a mutation changes only the wording of a message, which no test should check."""
     return bool(re.match(r"f?['\"]", before)) and " " in before and after.lower().strip("fXx") != before
 
 
@@ -142,7 +141,7 @@ def _change(before: str, after: str) -> str:
 
 
 def text_mutants(inside: str, path: Path, room: str) -> Iterator[Mutant]:
-    """Yield mutants of a C or SQL file. Each changes one operator outside comments and string literals."""
+    """Yield mutants of a C or SQL file. Each mutant changes one operator outside comments and string literals."""
     source = path.read_text(encoding="utf-8")
     kind = "c" if path.suffix == ".c" else "sql"
     code = re.sub(NOT_CODE[kind], lambda m: re.sub(r"[^\n]", "\0", m[0]), source, flags=re.S | re.M)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The mutated files and their tests: first the tests named after a file, then the tests of its folder."""
+"""The source files to mutate and their tests. Tests named after a file run first, then the tests of its folder."""
 
 import re
 from pathlib import Path
@@ -22,7 +22,7 @@ ROOMS = {
     "verdicts": ("analyze/verdicts/*.py", "analyze/sql/report/*.sql", "analyze/sql/*.sql"),
     "gates": ("analyze/gates.py",),
 }
-# The Python tests of each native/ folder, as patterns of file names in PYTHON_TESTS.
+# The Python tests of each folder in native/, as patterns of file names in PYTHON_TESTS.
 PYTHON_TESTS = ("tests/capture/sources", "tests/native/bindings", "tests/capture")
 OF_NATIVE = {
     "slowlog": ("test_slow*", "test_logs*", "test_reader*", "test_open_quotes*"),
@@ -33,7 +33,7 @@ OF_NATIVE = {
     "sql": ("test_statements*", "test_secrets*", "test_properties*", "test_executable_comments*"),
     "reader": ("test_logs*", "test_reader*", "test_following*", "test_open_*", "test_part_facts*", "test_inputs*"),
 }
-ALL_PARSERS = ("altered", "failures")  # C tests that read files of every source kind
+ALL_PARSERS = ("altered", "failures")  # C tests that read files of all source kinds
 
 
 def room_of(path: str) -> str | None:
@@ -48,7 +48,7 @@ def _fits(path: str, pattern: str) -> bool:
 def c_tests(path: str, checkout: Path) -> tuple[list[str], list[str]]:
     """Return the C tests named after a file, and the C tests of the file's folder.
 
-    A C test belongs to a folder by its own name or by including a header of the folder.
+    A C test belongs to a folder if it has the folder's name or includes a header of the folder.
     """
     if not path.startswith("native/"):
         return [], []

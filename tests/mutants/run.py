@@ -22,7 +22,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent.parent
 
 
 def chosen(args: argparse.Namespace) -> list[Mutant]:
-    """Return the selected mutants in the order of their trial."""
+    """Return the selected mutants in the order in which they are tried."""
     mutants = [one for one in all_mutants(CHECKOUT, args.room or list(ROOMS), args.only) if args.name in one.name]
     mutants.sort(key=lambda mutant: mutant.rank(args.seed))
     if args.sample:
@@ -32,7 +32,9 @@ def chosen(args: argparse.Namespace) -> list[Mutant]:
 
 
 def try_mutants(mutants: list[Mutant], folder: Path, args: argparse.Namespace) -> Iterator[tuple[Mutant, str]]:
-    """Yield each mutant with its result until all are tried or the time limit ends. Several run in parallel."""
+    """Yield each mutant with its result, until all are tried or the time limit is reached. Several mutants run in
+    parallel.
+    """
     in_c = any(mutant.path.endswith(".c") for mutant in mutants)
     (folder / "base").mkdir()
     base = Base(CHECKOUT, folder / "base") if in_c else None
@@ -64,7 +66,7 @@ def try_mutants(mutants: list[Mutant], folder: Path, args: argparse.Namespace) -
 
 
 def report(results: list[tuple[Mutant, str]]) -> int:
-    """Print the share of noticed mutants per room. Return 1 if a room is below MIN_KILLED."""
+    """Print the percentage of noticed mutants for each room. Return 1 if a room is below MIN_KILLED."""
     bad = False
     for room in ROOMS:
         of_room = [result for mutant, result in results if mutant.room == room and result in (KILLED, SURVIVED)]
@@ -76,7 +78,7 @@ def report(results: list[tuple[Mutant, str]]) -> int:
 
 
 def main() -> int:
-    """Try the mutants and print the survivors."""
+    """Try the mutants, and print those that no test noticed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--room", action="append", choices=list(ROOMS), help="only these rooms")
     parser.add_argument("--only", default="", help="only files with this text in their path")
@@ -107,7 +109,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # exit normally to remove the copies
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # a normal exit removes the copies of the checkout
     try:
         sys.exit(main())
     except KeyboardInterrupt:

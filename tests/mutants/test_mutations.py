@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the mutants: changes to source text, and the choice of tests for a file."""
+"""Tests of the mutants: how source text is changed, and which tests are chosen for a file."""
 
 from pathlib import Path
 
@@ -25,10 +25,10 @@ SQL = "-- a < b\nSELECT min(a) FROM t WHERE a <= 1 AND b = '<'\n"
         ("x.sql", SQL, ["max(a)", "a < 1 AND", "a <= 1 OR", "b <> '<'"], "-- a <= b"),
     ],
 )
-def test_operators_change_outside_comments_and_strings(
+def test_mutations_are_outside_comments_and_strings(
     tmp_path: Path, name: str, text: str, wanted: list[str], kept: str
 ) -> None:
-    """Each mutant differs from the original in one place."""
+    """Each mutant differs from the original text in one place."""
     (tmp_path / name).write_text(text)
     made = [mutant.text() for mutant in text_mutants(name, tmp_path / name, "gates")]
     assert len(set(made)) == len(made)
@@ -38,7 +38,7 @@ def test_operators_change_outside_comments_and_strings(
 
 
 def test_minimum_expression_is_not_mutated(tmp_path: Path) -> None:
-    """Other conditional expressions are mutated."""
+    """A conditional expression that is not a minimum is mutated."""
     (tmp_path / "x.c").write_text(
         "x = a->n < 32 ? a->n : 32;\ny = b > c ? c : b;\nz = d < e ? e : 1;\nw = f < g ? f : g->h;\n"
     )

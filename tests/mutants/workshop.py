@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of the checkout in which mutants are tried one after another.
-
-For a mutant of C, only its file is compiled and then linked with the other objects. C tests run before Python tests. A
-test that fails with a mutant must pass without it. Otherwise the result is not counted.
+"""A copy of the checkout in which mutants are tried one after another. For a mutant of a C file, only this file is
+compiled and then linked with the other objects. C tests run before Python tests. If a test fails with a mutant but also
+without it, the result is not counted.
 """
 
 import os
@@ -26,13 +25,15 @@ KILLED, SURVIVED, UNBUILDABLE = "killed", "survived", "can't be built"
 UNDECIDED = "undecided: no answer in time"
 TIMEOUT_S = 600
 PROGRAM_S = "90"  # limit of one C test program
-CPU_S = 300  # limit of the Python tests, which ends endless loops
+CPU_S = 300  # limit of the Python tests, because a mutant may cause an endless loop
 MEMORY = 6 << 30
 FAST = "not server and not browser and not long"
 
 
 class Base:
-    """The unmutated objects of the extension, compiled once for all workshops, and the command that links them."""
+    """The extension's objects without mutants, and the command that links them. The objects are compiled once for all
+    workshops.
+    """
 
     def __init__(self, checkout: Path, folder: Path) -> None:
         self.folder, self.libraries = folder, build_flags(checkout, "extra_link_args")
@@ -56,13 +57,13 @@ class Base:
         return ended([*self.command, "-c", str(source), "-o", str(target)], source.parent)[0] == 0
 
     def link(self, changed: dict[str, Path], target: Path) -> bool:
-        """Link the extension with other objects for the changed files. Return False on error."""
+        """Link the extension, with new objects for the changed files. Return False on error."""
         objects = [str(path) for path in (self.objects | changed).values()]
         return ended(["gcc", "-shared", *objects, *self.libraries, "-o", str(target)], self.folder)[0] == 0
 
 
 class Workshop:
-    """A copy of the checkout in its own folder. Mutants of C need `base`."""
+    """A copy of the checkout in its own folder. Mutants of C files need `base`."""
 
     def __init__(self, checkout: Path, folder: Path, base: Base | None) -> None:
         self.root, self.folder, self.base = folder / "querytape", folder, base
@@ -99,8 +100,8 @@ class Workshop:
         return result
 
     def _programs(self, names: list[str]) -> tuple[str, str]:
-        """Return the result of the C tests and the failed test. A failed test runs a second time, because a busy
-        machine can delay it.
+        """Return the result of the C tests and the name of the failed test. A failed test runs a second time, because a
+        busy machine can cause a timeout.
         """
         folder = self.root / "tests" / "native"
         if names and not make(folder, names):
@@ -112,8 +113,8 @@ class Workshop:
         return SURVIVED, ""
 
     def _pytest(self, tests: list[str]) -> tuple[str, str]:
-        """Return the result of the Python tests and the first failed test. Its name is empty if a signal ended the
-        process.
+        """Return the result of the Python tests and the name of the first failed test. The name is empty if a signal
+        ended the process.
         """
         more = {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": str(self.folder / "tmp")}
         options = ["-x", "-q", "-rfE", "-p", "no:cacheprovider", "-m", FAST, f"--basetemp={self.folder}/tmp/pytest"]
@@ -124,7 +125,7 @@ class Workshop:
         return UNDECIDED if code is None else KILLED, failed[1] if failed else ""
 
     def _build(self, inside: str) -> bool:
-        """Compile one file and install the extension linked with it. Return False on error."""
+        """Compile one file, link the extension with its object, and install the extension. Return False on error."""
         assert self.base is not None
         new, extension = self.folder / "mutant.o", self.folder / "mutant.so"
         if not self.base.compile(self.root / inside, new) or not self.base.link({inside: new}, extension):
@@ -150,7 +151,7 @@ def ended(
     prepare: Callable[[], None] | None = None,
     more: dict[str, str] | None = None,
 ) -> tuple[int | None, str]:
-    """Run a command. Return its exit code, or None after the time limit, and its output."""
+    """Run a command. Return its exit code and its output. The exit code is None after the time limit."""
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "errors": "replace"}
     process = subprocess.Popen(
         command, cwd=folder, env={**os.environ, **(more or {})}, preexec_fn=prepare, start_new_session=True, **pipes

@@ -33,8 +33,10 @@ EVENTS = [
         ({"from_ns": 20, "to_ns": 40, "classes": ("read",)}, [30]),
     ],
 )
-def test_filter_conditions_are_combined(conditions: dict[str, Any], times: list[int]) -> None:
-    """One value of each list must match. NULL matches no name. A time window includes its start and excludes its end."""
+def test_filter_conditions_must_all_match(conditions: dict[str, Any], times: list[int]) -> None:
+    """For each list, one of its values must match. NULL matches no name. A time window includes its start and excludes
+    its end.
+    """
     with open_database() as con:
         con.execute(
             'CREATE TABLE e (session BIGINT, "user" VARCHAR, db VARCHAR, digest VARCHAR, class VARCHAR, start_ns BIGINT)'
@@ -55,14 +57,14 @@ def test_filter_conditions_are_combined(conditions: dict[str, Any], times: list[
         ({"from_ns": 5, "to_ns": 5}, "--to: expected a time after --from"),
     ],
 )
-def test_impossible_condition_is_refused(conditions: dict[str, Any], message: str) -> None:
-    """The message for an impossible condition shows valid ones."""
+def test_impossible_filter_condition_is_refused(conditions: dict[str, Any], message: str) -> None:
+    """The message shows valid conditions."""
     with pytest.raises(InputError, match=message):
         EventFilter(**conditions)
 
 
 def test_filter_description_has_only_given_conditions() -> None:
-    """A filter has a sentence for users and JSON for tools."""
+    """A filter has a description in words for users and a description in JSON for tools."""
     every = EventFilter(users=("a", "b"), classes=("read",), sessions=(7,), from_ns=0, to_ns=10**9)
     assert every.sentence() == (
         "user a, b; class read; session 7; from 1970-01-01 00:00:00.000; to 1970-01-01 00:00:01.000"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Selection of events: commands stay with their EXECUTE, transactions stay complete, and events that set the session
-state are added.
+"""Selection of events. Related commands stay with their EXECUTE, transactions stay complete, and events that set the
+session state are added.
 """
 
 from typing import Any
@@ -33,7 +33,7 @@ EVENTS: list[tuple[Any, ...]] = [
     (8, 80, "query", "transaction", ACTIONS["begin"], None, None),
     (9, 100, "query", "write", None, None, None),
     (10, 110, "query", "transaction", ACTIONS["commit"], None, None),
-    (11, 120, "execute", "write", None, D, 1),  # uses the long data above
+    (11, 120, "execute", "write", None, D, 1),  # uses the long data of the previous events
     (12, 130, "fetch", None, None, None, 1),
     (13, 140, "reset_stmt", None, None, None, 1),
     (14, 150, "close_stmt", None, None, None, 1),
@@ -62,8 +62,8 @@ def events(con: duckdb.DuckDBPyConnection) -> None:
     ],
 )
 def test_selection_keeps_related_events(kept: dict[str, Any], seqs: list[int]) -> None:
-    """Long data and RESET belong to the next EXECUTE, and FETCH to the previous one. A transaction begins with its
-    BEGIN.
+    """Long data and RESET belong to the next EXECUTE. FETCH belongs to the previous EXECUTE. A transaction begins with
+    its BEGIN.
     """
     choice = EventFilter(**kept)
     with open_database() as con:

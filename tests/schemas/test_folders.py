@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open tape and run folders. Invalid folders are refused with a message."""
+"""Opening of tape and run folders. Invalid folders are refused with a message."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.helpers.tapes import make_tape
 
 
 def test_missing_tables_are_empty(tmp_path: Path) -> None:
-    """A tape folder may have tables as parts, as single files, or not at all. Missing tables are empty."""
+    """The tables of a tape are folders of parts or single files. A table may be missing, and is then empty."""
     path = make_tape(tmp_path / "it's.tape", [{"statement": f"SELECT {n}"} for n in range(4)], parts=2)
     tape = open_folder("tape", path)
     assert tape.finished
@@ -29,14 +29,14 @@ def test_missing_tables_are_empty(tmp_path: Path) -> None:
         assert con.execute("SELECT count(*) FROM t_problems").fetchall() == [(0,)]
 
 
-def test_folder_tables_match_the_contract() -> None:
-    """Each table that tape and run folders can have is defined in the SQL schema."""
+def test_tables_of_folders_are_defined_in_the_schema() -> None:
+    """The SQL schema defines each table that a tape or run folder can have."""
     for kind, tables in TABLES.items():
         assert all(columns(kind, table) for table in tables)
 
 
 def test_tape_id_depends_on_parts_and_files_only() -> None:
-    """The tape id depends on the lists of parts and files. Other keys of tape.json do not count."""
+    """The tape id is computed from the lists of parts and files. Other keys of tape.json do not change the id."""
     info = {"parts": [{"file": "a", "rows": 1}], "files": [{"path": "x"}]}
     assert tape_id(info) == tape_id({**info, "warnings": ["y"]})
     assert tape_id(info) != tape_id({**info, "parts": []})
@@ -49,9 +49,9 @@ def changed(path: Path, **keys: object) -> Path:
     return path
 
 
-def test_tape_files_must_match_its_json(tmp_path: Path) -> None:
-    """An extra part, a missing part, or one with different bytes or rows is refused by name. An unfinished tape accepts
-    all parts.
+def test_tape_files_must_match_tape_json(tmp_path: Path) -> None:
+    """The message names a part that is extra, is missing, or has a different number of bytes or rows. An unfinished
+    tape may have any parts.
     """
     path = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(4)], parts=2)
     first, second = sorted((path / "events").iterdir())
@@ -78,7 +78,9 @@ def test_tape_files_must_match_its_json(tmp_path: Path) -> None:
 
 
 def test_required_tables_must_exist(tmp_path: Path) -> None:
-    """A finished tape that counts events or sessions needs files of these tables. Problems and digests are optional."""
+    """A finished tape that counts events or sessions needs the files of these two tables. Problems and digests are
+    optional.
+    """
     path = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     (path / "digests.parquet").unlink()
     assert open_folder("tape", path).files("digests") == ()
@@ -103,21 +105,21 @@ BAD_NAMES = [
 
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_invalid_file_names_are_refused(name: str) -> None:
-    """Only the parts of a table, or the table's single file, are valid names. Nothing outside the folder is allowed."""
+    """Only the numbered parts of a table, or its single file, are valid names. No name may lead outside the folder."""
     for kind, key in (("tape", "parts"), ("tape", "tables")):
         with pytest.raises(FolderError, match=rf"^x: {key}: .* is not a valid file name for a tape"):
             check_names(kind, Path("x"), {key: [{"file": name}]})
 
 
-def test_json_with_a_bad_name_is_reported(tmp_path: Path) -> None:
-    """The message names the JSON file that lists the invalid file name."""
+def test_json_file_with_an_invalid_name_is_reported(tmp_path: Path) -> None:
+    """The message names the JSON file in which the invalid file name is listed."""
     path = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with pytest.raises(FolderError, match=r"t\.tape/tape\.json: parts: '\.\./x' is not a valid file name for a tape"):
         open_folder("tape", changed(path, parts=[{"file": "../x", "rows": 1, "bytes": 1}]))
 
 
 def test_valid_file_names_are_accepted() -> None:
-    """Valid names are numbered parts, named parts and single files. Each name is in one list only, and only once."""
+    """Valid names are numbered parts, named parts and single files. Each name may be in only one list, and only once."""
     for name in ("events/part-00000.parquet", "events/part-" + "0" * 40 + ".parquet", "sessions.parquet"):
         check_names("tape", Path("x"), {"parts": [{"file": name}], "tables": None})
         with pytest.raises(FolderError, match=f"x: parts: {name} is listed twice"):
@@ -130,7 +132,9 @@ def test_valid_file_names_are_accepted() -> None:
 
 
 def test_query_plans_may_be_added_later(tmp_path: Path) -> None:
-    """Plan files of a run are accepted before the JSON lists them. Unlisted files of other tables are refused."""
+    """Files of the table query_plans are accepted before run.json lists them. Unlisted files of other tables are
+    refused.
+    """
     run = make_run(tmp_path / "a.run", make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}]), [{}])
     info = json.loads((run / "run.json").read_text())
     outcomes = run / "outcomes" / "part-00000.parquet"
@@ -151,7 +155,9 @@ def test_query_plans_may_be_added_later(tmp_path: Path) -> None:
 
 
 def test_tape_id_is_stable() -> None:
-    """Runs of earlier versions refer to their tape by its id. The id is the hash of both lists in a fixed JSON format."""
+    """Runs of earlier versions refer to their tape by its id. The id is the hash of the lists of parts and files, in a
+    fixed JSON format.
+    """
     parts, files = [{"rows": 1, "file": "events/part-0.parquet"}], [{"file": "sessions.parquet"}]
     assert tape_id({"files": files, "parts": parts, "finished": True}) == (
         "480b7a641b9183a0381c83d2fa793fd5deb37d1aeec5bcc3edd362f4d69f23da"
@@ -159,8 +165,8 @@ def test_tape_id_is_stable() -> None:
     assert len({tape_id({}), tape_id({"parts": parts}), tape_id({"files": files}), tape_id({"files": parts})}) == 4
 
 
-def test_rotated_files_have_separate_numbers() -> None:
-    """A rotated log is one entry, but each of its files has a number."""
+def test_each_rotated_file_has_its_own_number() -> None:
+    """A rotated log has one entry in tape.json, but each of its files has a number."""
     info = {"files": [{"path": "a"}, {"path": "b", "times": 3}, {"path": "c", "times": None}]}
     assert count_files(info) == 5
     assert [file_name(info, number) for number in range(-1, 6)] == ["file -1", "a", "b", "b", "b", "c", "file 5"]

@@ -18,30 +18,32 @@ STATUSES = ("filtered", "skipped", "not_sent")
 
 @pytest.fixture
 def names(checkout: Path) -> dict[str, Any]:
-    """Fixture: the declarations of names.toml."""
+    """A fixture: the declarations in names.toml."""
     return tomllib.loads((checkout / "schemas" / "names.toml").read_text(encoding="utf-8"))
 
 
-def test_generated_files_are_current() -> None:
-    """If this fails, run `make names`."""
+def test_generated_files_are_up_to_date() -> None:
+    """If this test fails, run `make names`."""
     assert [path.name for path, text in generate.made().items() if path.read_text(encoding="utf-8") != text] == []
 
 
-def test_extension_has_the_same_numbers(names: dict[str, Any]) -> None:
-    """The built extension has each number of names.toml as a constant with the prefix of its section."""
+def test_extension_has_the_numbers_of_names_toml(names: dict[str, Any]) -> None:
+    """The built extension has a constant for each number in names.toml. The name of the constant starts with the prefix
+    of its section.
+    """
     for section, (prefix, _) in generate.C_SECTIONS.items():
         for name, number in generate.numbers(names, section).items():
             assert getattr(lib, f"{prefix}{name.upper()}") == number
 
 
-def test_numbers_are_unique_in_their_section(names: dict[str, Any]) -> None:
+def test_numbers_of_a_section_are_unique(names: dict[str, Any]) -> None:
     for section in generate.C_SECTIONS.keys() - {"shifts"}:
         found = list(generate.numbers(names, section).values())
         assert len(set(found)) == len(found), section
 
 
 def test_reasons_have_a_status_and_a_text(names: dict[str, Any]) -> None:
-    """Each reason explains at least one status. Only skipped events can count as lost."""
+    """Each reason explains at least one status. Only a reason for skipped events can count as a loss."""
     assert names["reasons"].keys() == REASONS.keys()
     for name, entry in names["reasons"].items():
         assert entry["words"], name
@@ -51,8 +53,8 @@ def test_reasons_have_a_status_and_a_text(names: dict[str, Any]) -> None:
         assert not entry.get("engine") or "not_sent" in entry, name
 
 
-def test_every_reason_is_used(names: dict[str, Any], checkout: Path) -> None:
-    """Each reason is set by the plan, the run or the engine."""
+def test_every_reason_is_set_by_some_code(names: dict[str, Any], checkout: Path) -> None:
+    """The plan, the run or the engine sets each reason."""
     folders = (checkout / "replay", checkout / "schemas")
     files = [path for folder in folders for path in folder.rglob("*.*") if path.suffix in (".py", ".sql")]
     plan = "".join(path.read_text() for path in files if path.stem != "names")
@@ -64,7 +66,7 @@ def test_every_reason_is_used(names: dict[str, Any], checkout: Path) -> None:
 
 
 def test_engine_checks_the_limits_of_its_options(names: dict[str, Any]) -> None:
-    """Values one below the minimum and one above the maximum are refused. The message names the option."""
+    """A value one below the minimum or one above the maximum is refused. The message names the option."""
     for name, entry in names["engine_options"].items():
         least, most = generate.bounds(names, name)
         for bound, step, text in ((least, -1, f"at least {least}"), (most, 1, f"at most {most}")):
@@ -75,12 +77,12 @@ def test_engine_checks_the_limits_of_its_options(names: dict[str, Any]) -> None:
 
 
 def test_choices_are_numbered_from_zero(names: dict[str, Any]) -> None:
-    """The engine's limits of a choice are its first and last number."""
+    """The engine accepts numbers from the first to the last choice."""
     for section in generate.CHOICES:
         assert list(generate.numbers(names, section).values()) == list(range(len(names[section])))
 
 
-def test_page_without_marks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page_without_generator_marks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "format.md").write_text("# Formats", encoding="utf-8")
     monkeypatch.setattr(generate, "ROOT", tmp_path)

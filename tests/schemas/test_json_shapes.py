@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON of tapes and runs. Valid values are read. Invalid values are refused with their key."""
+"""The JSON of tapes and runs. Valid values are read. An invalid value is refused, and the message names its key."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ WRONG = [
 
 @pytest.mark.parametrize(("key", "value", "sentence"), WRONG)
 def test_invalid_value_is_reported_with_its_key(key: str, value: Any, sentence: str) -> None:
-    """Recovery of a damaged tape leaves out keys with invalid values."""
+    """Recovery of a damaged tape leaves out the keys with invalid values."""
     with pytest.raises(FolderError, match=sentence):
         check_shape("tape", Path("t.tape/tape.json"), {key: value})
     assert fitting_keys("tape", {key: value, "source": "slowlog"}) == {"source": "slowlog"}
@@ -33,7 +33,7 @@ def test_invalid_value_is_reported_with_its_key(key: str, value: Any, sentence: 
 
 @pytest.mark.parametrize("text", ["{", "[1]", "7", "null", '{"a": 1}', "[" * 100_000, "\xff", '{"a": NaN}'])
 def test_invalid_json_is_refused(tmp_path: Path, text: str) -> None:
-    """A folder's JSON must be an object with a version."""
+    """The JSON of a folder must be an object that has a version."""
     (tmp_path / "tape.json").write_bytes(text.encode("latin-1"))
     with pytest.raises(FolderError, match="invalid JSON for a tape"):
         read_json("tape", tmp_path / "tape.json")
@@ -41,15 +41,17 @@ def test_invalid_json_is_refused(tmp_path: Path, text: str) -> None:
 
 @pytest.mark.parametrize("value", ["1e999", str(2**70), '"\\ud800"', "[" * 60 + "]" * 60])
 def test_unsupported_json_values_are_refused(tmp_path: Path, value: str) -> None:
-    """Numbers above 64 bits, lone surrogates and deep lists are refused at any place."""
+    """Numbers above 64 bits, lone surrogates and deeply nested lists are refused anywhere in the JSON."""
     (tmp_path / "run.json").write_text(f'{{"format_version": 1, "more": {value}}}')
     with pytest.raises(FolderError, match=r"run\.json: invalid JSON for a run"):
         read_json("run", tmp_path / "run.json")
 
 
 @pytest.mark.parametrize("kind", ["tape", "run", "plans"])
-def test_any_value_of_a_key_gives_at_most_a_message(kind: str) -> None:
-    """Whatever value a key has, check_shape accepts it or raises FolderError with the key."""
+def test_any_value_of_a_key_is_accepted_or_refused(kind: str) -> None:
+    """For any value, check_shape either accepts the value or raises FolderError with the key. It never raises another
+    error.
+    """
     values: list[Any] = [None, True, -1, 2**62, 0.5, "", "x", [], [None], [[1]], {}, {"a": None}, [{}], {"": {}}]
     for key in SHAPES[kind].keys() - {"finished"}:
         for value in values:
@@ -62,7 +64,7 @@ def test_any_value_of_a_key_gives_at_most_a_message(kind: str) -> None:
 
 
 def test_finished_tape_needs_its_counts() -> None:
-    """Every reader of a finished tape relies on the counts."""
+    """All readers of a finished tape rely on its counts."""
     info = json.loads('{"finished": true, "source": "x", "files": [], "counts": {"events": 1}}')
     with pytest.raises(FolderError, match=r"counts\.sessions: missing"):
         check_shape("tape", Path("x"), info)
@@ -99,8 +101,8 @@ RUN_EDGES = [
 @pytest.mark.parametrize(
     ("kind", "key", "good", "bad"), [("tape", *row) for row in EDGES] + [("run", *row) for row in RUN_EDGES]
 )
-def test_limits_of_each_key_are_checked(kind: str, key: str, good: list[Any], bad: list[Any]) -> None:
-    """Recovery of a damaged file keeps valid values and leaves out invalid ones."""
+def test_values_outside_the_limits_of_a_key_are_refused(kind: str, key: str, good: list[Any], bad: list[Any]) -> None:
+    """Recovery of a damaged file keeps the values within the limits and leaves out the others."""
     for value in good:
         check_shape(kind, Path("x"), {key: value})
         assert fitting_keys(kind, {key: value, "more": [value]}) == {key: value, "more": [value]}
@@ -111,7 +113,7 @@ def test_limits_of_each_key_are_checked(kind: str, key: str, good: list[Any], ba
 
 
 def test_recovery_keeps_unknown_keys() -> None:
-    """Recovery leaves out unknown values that cannot be written as JSON."""
+    """An unknown key is left out only if its value cannot be written as JSON."""
     deep: Any = 1
     for _ in range(60):
         deep = [deep]
@@ -129,8 +131,8 @@ def test_recovery_keeps_unknown_keys() -> None:
         ('{"a":' * 49 + "1" + "}" * 49, True), ('{"a":' * 51 + "1" + "}" * 51, False), ("[true, null, -0.5]", True),
     ],
 )  # fmt: skip
-def test_json_values_at_their_limits(tmp_path: Path, value: str, fits: bool) -> None:
-    """64-bit numbers and 50 nested levels are read. Larger values are refused."""
+def test_json_values_at_their_limits_are_read(tmp_path: Path, value: str, fits: bool) -> None:
+    """Numbers of 64 bits and 50 nested levels are read. Larger numbers and deeper levels are refused."""
     (tmp_path / "run.json").write_text(f'{{"format_version": 1, "more": {value}}}')
     if fits:
         assert read_json("run", tmp_path / "run.json") == json.loads(f'{{"format_version": 1, "more": {value}}}')
@@ -140,7 +142,7 @@ def test_json_values_at_their_limits(tmp_path: Path, value: str, fits: bool) -> 
 
 
 def test_too_large_json_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A JSON file of the maximum size is read. A file that is one byte larger is refused."""
+    """A JSON file of the maximum size is read. A file with one more byte is refused."""
     text = '{"format_version": 1}'
     (tmp_path / "tape.json").write_text(text)
     monkeypatch.setattr("querytape.schemas.json_shapes.MAX_BYTES", len(text))
@@ -152,7 +154,7 @@ def test_too_large_json_file_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("kind", ["tape", "run"])
 def test_finished_folder_needs_all_required_keys(kind: str) -> None:
-    """The message names a missing key. Unfinished tapes and runs do not need the keys."""
+    """The message names a missing key. An unfinished tape or run does not need the keys."""
     counts = dict.fromkeys(("events", "sessions", "digests", "problems"), 0)
     whole: dict[str, Any] = {"source": "x", "files": [], "counts": counts, "tape": {}, "target": {}, "finished": True}
     check_shape(kind, Path("x"), whole)
@@ -171,7 +173,7 @@ def test_finished_folder_needs_all_required_keys(kind: str) -> None:
 
 
 def test_long_value_is_shortened_in_messages() -> None:
-    """Up to 40 characters of a value are shown. Longer values show only their beginning."""
+    """A message shows up to 40 characters of a value. It shows only the beginning of a longer value."""
     for length, shown in ((38, '"' + "y" * 38 + '"'), (39, '"' + "y" * 36 + "...")):
         with pytest.raises(FolderError) as error:
             check_shape("tape", Path("x"), {"finished": "y" * length})

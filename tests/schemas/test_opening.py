@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open folders. Invalid folders are refused with a message."""
+"""Opening of folders. Invalid folders are refused with a message."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,9 @@ def write(path: Path, kind: str, text: str) -> Path:
 
 
 def test_invalid_folders_have_different_messages(tmp_path: Path) -> None:
-    """Cases: a missing folder, a folder of another kind, a folder without JSON, damaged JSON and a newer version."""
+    """The cases are a missing folder, a folder of another kind, a folder without JSON, damaged JSON and a newer
+    version.
+    """
     with pytest.raises(FolderError, match="no such tape"):
         open_folder("tape", tmp_path / "none")
     with pytest.raises(FolderError, match="cannot be opened: File name too long"):
@@ -39,13 +41,13 @@ def test_invalid_folders_have_different_messages(tmp_path: Path) -> None:
 
 
 def test_unfinished_tape_can_be_opened(tmp_path: Path) -> None:
-    """A killed capture leaves a tape that can be opened and is marked as unfinished."""
+    """The tape of a killed capture can be opened. It is marked as unfinished."""
     path = write(tmp_path / "a", "tape", json.dumps({"format_version": 1, "finished": False}))
     assert not open_folder("tape", path).finished
 
 
 def test_supported_versions_are_accepted(tmp_path: Path) -> None:
-    """Format versions are whole numbers from 1 to the current one."""
+    """Format versions are whole numbers from 1 to the current version."""
     for version, good in ((1, True), (0, False), (-1, False), (2, False), (True, False), (1.0, False), (None, False)):
         path = write(tmp_path / f"{version}", "tape", json.dumps({"format_version": version}))
         if good:
@@ -57,8 +59,8 @@ def test_supported_versions_are_accepted(tmp_path: Path) -> None:
                 open_folder("tape", path)
 
 
-def test_message_lists_tapes_and_runs_inside_a_folder(tmp_path: Path) -> None:
-    """The folder of a comparison is not a tape. The message lists the first of its runs in printable form."""
+def test_message_lists_tapes_and_runs_inside_the_folder(tmp_path: Path) -> None:
+    """The folder of a comparison is not a tape. The message lists its first runs, with control characters replaced."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     many = tmp_path / "night"
     for number in range(8):
@@ -69,7 +71,7 @@ def test_message_lists_tapes_and_runs_inside_a_folder(tmp_path: Path) -> None:
 
 
 def test_tape_id_ignores_the_json(tmp_path: Path) -> None:
-    """The tape's files determine its id. Keys of a set in the JSON are ignored."""
+    """The id is computed from the tape's files. Keys about a set do not change the id."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     before = tape_id(open_folder("tape", tape).info)
     info = json.loads((tape / "tape.json").read_text())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of Parquet footers: columns, types, NULL and limits of every column in the SQL schema."""
+"""Checks of Parquet files against the SQL schema: columns, types, NULL values and limits."""
 
 import os
 from pathlib import Path
@@ -15,7 +15,9 @@ pytestmark = pytest.mark.slow
 
 
 def write(path: Path, kind: str, table: str, /, **values: str) -> Path:
-    """Write one row of a table. `values` are SQL expressions. An empty expression leaves out the column."""
+    """Write one row of a table. `values` maps columns to SQL expressions. A column with an empty expression is left
+    out.
+    """
     parts = []
     for column in declared(kind, table):
         plain = {"VARCHAR": "'x'", "BLOB": "'x'::BLOB", "BOOLEAN": "true", "VARCHAR[]": "['x']", "DOUBLE": "1::DOUBLE"}
@@ -30,7 +32,7 @@ def write(path: Path, kind: str, table: str, /, **values: str) -> Path:
 @pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "table"), [(kind, table) for kind in TABLES for table in TABLES[kind]])
 def test_every_column_is_checked(tmp_path: Path, kind: str, table: str) -> None:
-    """A column that is missing, has the wrong type, is NULL or exceeds its limits is reported with its file."""
+    """The message names the file of a column that is missing, has the wrong type, has a NULL or exceeds its limits."""
     whole = write(tmp_path / "whole.parquet", kind, table)
     assert check_parquet(kind, table, [whole]) == {whole: 1}
     file = tmp_path / "hurt.parquet"
@@ -56,7 +58,7 @@ def test_session_numbers_are_limited(tmp_path: Path) -> None:
 
 
 def test_cut_parquet_file_is_refused(tmp_path: Path) -> None:
-    """A Parquet file that is cut anywhere, or has other bytes, is refused."""
+    """A Parquet file that is cut anywhere, or whose bytes were changed, is refused."""
     whole = write(tmp_path / "whole.parquet", "tape", "problems").read_bytes()
     file = tmp_path / "cut.parquet"
     for size in range(0, len(whole), 7):
@@ -66,7 +68,7 @@ def test_cut_parquet_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_only_regular_files_are_read(tmp_path: Path) -> None:
-    """A link, a pipe, a folder and a missing file are refused."""
+    """A link, a pipe, a folder or a missing file is refused."""
     whole = write(tmp_path / "whole.parquet", "tape", "problems")
     (tmp_path / "link").symlink_to(whole)
     os.mkfifo(tmp_path / "pipe")
@@ -86,7 +88,7 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     ],
 )
 def test_footer_longer_than_its_file_is_refused(tmp_path: Path, footer: int, sentence: str) -> None:
-    """The footer must fit between the first magic bytes and its own length. Otherwise, the file was cut."""
+    """The footer must fit into the file. If its stated length is larger, the file was cut."""
     file = tmp_path / "x.parquet"
     file.write_bytes(b"PAR1" + b"\0" * 20 + footer.to_bytes(4, "little") + b"PAR1")
     with pytest.raises(FolderError, match=rf"x\.parquet: the file is damaged: .*{sentence}"):
@@ -97,7 +99,9 @@ def test_footer_longer_than_its_file_is_refused(tmp_path: Path, footer: int, sen
 
 
 def test_column_without_statistics_is_read(tmp_path: Path) -> None:
-    """If the footer has no statistics, the column's values are checked. An unreadable column is reported."""
+    """If the footer has no statistics for a column, the values of the column are read and checked. An unreadable column
+    is reported.
+    """
     column = next(each for each in declared("tape", "events") if each.name == "session")
     footers = parquet_check._Footers()
     with database() as con:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Columns of tapes and runs, as defined by the SQL."""
+"""The columns of tapes and runs, as defined in the SQL schema."""
 
 import pytest
 from querytape.schemas import TABLES, columns, ddl, select_list
@@ -10,7 +10,7 @@ from tests.helpers.duck import database
 
 @pytest.mark.parametrize("kind", ["tape", "run", "plans"])
 def test_columns_match_the_sql(kind: str) -> None:
-    """Names, types and order equal those of the tables that the SQL creates. TABLES has all tables."""
+    """Names, types and order equal those in the SQL schema. TABLES lists all tables."""
     with database() as con:
         con.execute(ddl(kind))
         rows = con.execute(
@@ -25,8 +25,8 @@ def test_unknown_table_is_an_error() -> None:
         columns("tape", "outcomes")
 
 
-def test_select_list_has_every_column() -> None:
-    """Columns are in order. A column is cast if the input has it. Otherwise, the column is NULL."""
+def test_select_list_has_every_column_of_the_table() -> None:
+    """The columns are in order. A column that the input has is cast to its type. A column that the input lacks is NULL."""
     listed = select_list("tape", "problems", {"line", "kind"})
     with database() as con:
         cursor = con.execute(f"SELECT {listed} FROM (SELECT 7::INTEGER AS line, 'bad_time' AS kind, 1 AS more)")
@@ -54,6 +54,8 @@ def test_select_list_has_every_column() -> None:
     ],
 )
 def test_numeric_columns_have_limits(kind: str, table: str, column: str, limits: tuple[int, int] | None) -> None:
-    """Times are limited so that a sum of two fits into 64 bits. Session numbers leave room for copies."""
+    """The limits of times keep the sum of two times within 64 bits. The limit of session numbers leaves room for copies
+    of sessions.
+    """
     (found,) = [one for one in declared(kind, table) if one.name == column]
     assert found.limits == limits

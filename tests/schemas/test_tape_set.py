@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A set of tapes is read as one tape. The contents of set.json are checked."""
+"""A set of tapes is read like one tape. The contents of set.json are checked."""
 
 import json
 import shutil
@@ -32,7 +32,7 @@ def rows(path: Path, table: str, read: str | None = None) -> list[Any]:
 
 @pytest.fixture
 def tape(tmp_path: Path) -> Path:
-    """Fixture: a tape of many sessions."""
+    """A fixture: a tape of many sessions."""
     return mixed_tape(tmp_path / "a.tape", 40, 900)
 
 
@@ -40,7 +40,7 @@ def tape(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("table", TABLES["tape"])
 @pytest.mark.parametrize("count", [2, 7])
 def test_dealt_set_equals_the_tape(table: str, count: int, tape: Path, tmp_path: Path) -> None:
-    """Every row of every table in a dealt set equals the tape's row. The tape id is equal as well."""
+    """Every row of every table in the dealt set equals a row of the tape. The set has the same tape id."""
     deal(tape, count, tmp_path / "a.set")
     assert rows(tmp_path / "a.set", table) == rows(tape, table)
     whole, dealt = open_folder("tape", tape), open_folder("tape", tmp_path / "a.set")
@@ -52,7 +52,7 @@ def test_dealt_set_equals_the_tape(table: str, count: int, tape: Path, tmp_path:
 
 
 def test_gathered_captures_are_numbered_consecutively(tmp_path: Path) -> None:
-    """Sessions and files of each tape follow those of the previous one, in `source` and in `events_of`."""
+    """In `source` and `events_of`, the session and file numbers of a tape begin after those of the previous tape."""
     folder = tmp_path / "all.set"
     folder.mkdir()
     for name, sessions in (("b.tape", 3), ("a.tape", 5)):
@@ -76,7 +76,7 @@ def test_gathered_captures_are_numbered_consecutively(tmp_path: Path) -> None:
 
 
 def double(folder: Path) -> None:
-    """List one tape twice in the set."""
+    """List one tape of the set twice."""
     shutil.rmtree(folder / "02.tape")
     shutil.copytree(folder / "01.tape", folder / "02.tape")
     change(folder, lambda info: info["tapes"][1].update(id=info["tapes"][0]["id"]))
@@ -84,7 +84,7 @@ def double(folder: Path) -> None:
 
 
 def spoil(file: Path) -> None:
-    """Invert the bytes of a file's rows. Its size and footer stay the same."""
+    """Invert the bytes of the rows in a file. The size and the footer stay the same."""
     written = bytearray(file.read_bytes())
     for place in range(4, len(written) // 3):
         written[place] ^= 0xFF
@@ -92,7 +92,7 @@ def spoil(file: Path) -> None:
 
 
 def counts_of(folder: Path) -> dict[str, int]:
-    """Return the sums of the tapes' counts."""
+    """Return the sums of the counts of all tapes."""
     infos = [json.loads((folder / name / "tape.json").read_text()) for name in ("01.tape", "02.tape")]
     return {what: sum(info["counts"][what] for info in infos) for what in ("events", "sessions")}
 
@@ -141,7 +141,7 @@ def change(folder: Path, how: Callable[[dict[str, Any]], Any]) -> None:
     ],
 )
 def test_damaged_set_is_refused(damage: Callable[[Path], Any], said: str, tape: Path, tmp_path: Path) -> None:
-    """A damaged or forged set is refused. The message names the damaged place."""
+    """The set is damaged or forged. The message names the damaged place."""
     folder = tmp_path / "a.set"
     deal(tape, 2, folder)
     damage(folder)
@@ -152,7 +152,7 @@ def test_damaged_set_is_refused(damage: Callable[[Path], Any], said: str, tape: 
 
 
 def test_gathered_set_can_be_dealt(tmp_path: Path) -> None:
-    """Captures of two servers are dealt into three tapes. Rows are numbered as in the set."""
+    """Captures of two servers are dealt to three tapes. Sessions are numbered as in the gathered set."""
     folder = tmp_path / "all.set"
     folder.mkdir()
     for name in ("a.tape", "b.tape"):
@@ -165,7 +165,7 @@ def test_gathered_set_can_be_dealt(tmp_path: Path) -> None:
 
 
 def test_set_is_refused_as_a_run(tape: Path, tmp_path: Path) -> None:
-    """A set in place of a run is refused. The message explains that the folder is a set."""
+    """A set that is given in place of a run is refused. The message explains that the folder is a set."""
     deal(tape, 2, tmp_path / "a.set")
     with pytest.raises(FolderError, match="is not a run: the folder is a set"):
         open_folder("run", tmp_path / "a.set")

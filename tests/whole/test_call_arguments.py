@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CALLs with OUT and INOUT arguments in a server's log: the log contains values as arguments, which a server refuses."""
+"""CALLs with OUT and INOUT arguments in a server's log. The log has values in place of these arguments, and a server
+refuses such values.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -33,7 +35,7 @@ def fresh_schema(server: Server) -> None:
 
 @pytest.fixture
 def logging(server: Server, tmp_path: Path) -> Any:
-    """Provide each kind of server in turn. Each logs every statement to its slow log."""
+    """Provide each kind of server in turn. The server writes every statement to its slow log."""
     names = ("slow_query_log", "slow_query_log_file", "long_query_time", "log_output")
     was = server.execute("SELECT " + ", ".join(f"@@global.{name}" for name in names))[0]
     tmp_path.chmod(0o777)
@@ -46,7 +48,7 @@ def logging(server: Server, tmp_path: Path) -> Any:
 
 
 def run_calls(port: int) -> None:
-    """Call procedures as text, by a textual PREPARE and by a protocol-level prepared statement."""
+    """Call procedures as text, by PREPARE and EXECUTE as text, and by prepared statements of the protocol."""
     given: dict[str, Any] = {"user": "root", "database": "shop", "autocommit": True, "ssl_disabled": True}
     con: Any = pymysql.connect(host="127.0.0.1", port=port, charset="utf8mb4", **given)
     say = con.cursor().execute
@@ -64,15 +66,15 @@ def run_calls(port: int) -> None:
 
 @pytest.mark.long
 def test_calls_from_a_slow_log_use_variables_for_out_arguments(logging: Server, tmp_path: Path) -> None:
-    """The replay passes variables in place of the values, and produces the same rows without errors. The summary counts
-    the changed calls.
+    """The replay puts variables in place of the values, and gets the same rows without errors. The summary counts the
+    changed CALLs.
     """
     run_calls(logging.port)
     want = logging.execute("SELECT * FROM shop.paid ORDER BY n, t")
     logging.execute("SET GLOBAL slow_query_log = OFF")
     capture_source(SOURCES["slowlog"], [str(logging.datadir / "calls-slow.log")], tmp_path / "c.tape", Settings())
     logged = [text for (text,) in found(tmp_path / "c.tape", "SELECT statement::VARCHAR FROM events") if text]
-    assert [text for text in logged if text.startswith("CALL pay(7")], logged  # the server logs the argument values
+    assert [text for text in logged if text.startswith("CALL pay(7")], logged  # the slow log shows the values
     assert len(want) == 4
     fresh_schema(logging)
     summary = replay(tmp_path / "c.tape", options(logging, tmp_path / "c.run", pace=Pace("none"), partial_ok=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays against a failing target: each run ends in time, its accounting balances, and its summary names the cause."""
+"""Replays against a failing target. Each replay ends in time, its accounting balances, and its summary names the cause."""
 
 import dataclasses
 import os
@@ -27,7 +27,7 @@ BOUND_S = 120
 
 @pytest.fixture
 def target(mariadb_factory: ServerFactory) -> Server:
-    """Start a server for this test only, with a table."""
+    """Start a server with a table. Only one test uses the server."""
     server = mariadb_factory()
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE shop.t (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
@@ -35,7 +35,7 @@ def target(mariadb_factory: ServerFactory) -> Server:
 
 
 def tape_of(tmp_path: Path, seconds: int = 6) -> Path:
-    """Write a tape of 20 sessions that read and sometimes write."""
+    """Write a tape of 20 sessions that mostly read and sometimes write."""
     step = seconds * SECOND // EVENTS
     events = [
         {
@@ -52,7 +52,9 @@ def tape_of(tmp_path: Path, seconds: int = 6) -> Path:
 
 
 class During(Watcher):
-    """Runs an action a given time after the first event was due, however long the replay took to start."""
+    """Runs an action at a given time after the first event was due. The time does not depend on the duration of the
+    replay's start.
+    """
 
     def __init__(self, after_s: float, act: Callable[[], Any]) -> None:
         self._after_s = after_s
@@ -60,7 +62,7 @@ class During(Watcher):
         self._timer: threading.Timer | None = None
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
-        """Set the timer at the first tick after the replay's time zero."""
+        """Start the timer at the first tick after time zero of the replay."""
         if self._timer is None and tick.at_ns >= 0:
             self._timer = threading.Timer(max(0, self._after_s - tick.at_ns / SECOND), self._act)
             self._timer.start()
@@ -71,7 +73,7 @@ class During(Watcher):
 
 
 def run(server: Server, tmp_path: Path, after_s: float, act: Callable[[], Any], **more: Any) -> RunSummary:
-    """Replay while an action runs. The replay must end within BOUND_S seconds with a balanced accounting."""
+    """Replay a tape while an action runs. The replay must end within BOUND_S seconds with a balanced accounting."""
     tape = tape_of(tmp_path)
     began = time.monotonic()
     during = During(after_s, act)
@@ -84,8 +86,8 @@ def run(server: Server, tmp_path: Path, after_s: float, act: Callable[[], Any], 
     return summary
 
 
-def test_replay_continues_after_a_restart_of_the_target(target: Server, tmp_path: Path) -> None:
-    """Statements due during the restart are not sent. All sessions reopen after it."""
+def test_replay_continues_after_the_target_restarts(target: Server, tmp_path: Path) -> None:
+    """Statements that are due during the restart are not sent. After the restart, all sessions open again."""
 
     over = threading.Event()
 
@@ -93,7 +95,7 @@ def test_replay_continues_after_a_restart_of_the_target(target: Server, tmp_path
         target.stop()
         time.sleep(1.5)
         target.start()
-        over.wait(60)  # the server process ends with the thread that started it
+        over.wait(60)  # the server process ends together with the thread that started it
 
     tape = tape_of(tmp_path, seconds=15)
     given = options(target, tmp_path / "a.run", drain_ns=5 * SECOND, on_lost="reopen")
@@ -111,8 +113,8 @@ def test_replay_continues_after_a_restart_of_the_target(target: Server, tmp_path
     assert last == [(SESSIONS,)]
 
 
-def test_pause_of_the_target_delays_statements_without_loss(target: Server, tmp_path: Path) -> None:
-    """SIGSTOP pauses the target for 5 seconds. The lateness is attributed to the answers of the target."""
+def test_pause_of_the_target_delays_statements_but_loses_none(target: Server, tmp_path: Path) -> None:
+    """SIGSTOP pauses the target for 5 seconds. The summary attributes the lateness to slow answers of the target."""
 
     def pause() -> None:
         os.kill(target.pid, signal.SIGSTOP)
@@ -129,19 +131,19 @@ def test_pause_of_the_target_delays_statements_without_loss(target: Server, tmp_
 
 
 class Crowd(Watcher):
-    """Takes connections after the pre-flight, so that some sessions get none."""
+    """Opens connections after the pre-flight checks, so that some sessions of the replay get no connection."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
         self.taken: list[Any] = []
 
     def planned(self, plan: Plan) -> None:
-        """Occupy all but ten connections."""
+        """Occupy all connections of the target except ten."""
         self.taken = [self._server.connect() for _ in range(40 - 10)]
 
 
 def test_sessions_over_the_connection_limit_are_counted(target: Server, tmp_path: Path) -> None:
-    """Sessions with a connection continue. The others are counted with their error."""
+    """Sessions that got a connection continue. Sessions that got none are counted with their error."""
     target.execute("SET GLOBAL max_connections = 40")
     crowd = Crowd(target)
     given = options(target, tmp_path / "a.run", drain_ns=5 * SECOND, sample_ns=0)
@@ -155,7 +157,7 @@ def test_sessions_over_the_connection_limit_are_counted(target: Server, tmp_path
     assert {row[0] for row in query(f"SELECT errno FROM '{summary.path}/sessions.parquet'")} == {0, 1040}
 
 
-def test_dropped_table_fails_statements_but_all_are_sent(target: Server, tmp_path: Path) -> None:
+def test_all_statements_are_sent_after_a_table_is_dropped(target: Server, tmp_path: Path) -> None:
     summary = run(target, tmp_path, 2, lambda: target.execute("DROP TABLE shop.t"))
     assert accounting(summary)[0] == SESSIONS * EVENTS
     assert summary.info["partial"] is None
@@ -166,7 +168,7 @@ def test_dropped_table_fails_statements_but_all_are_sent(target: Server, tmp_pat
 def test_wall_clock_step_does_not_move_due_times(
     target: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The wall clock jumps by one hour. The run records both clocks."""
+    """The wall clock jumps by one hour. The run records the wall clock and the monotonic clock."""
     real = time.time_ns
     stepped = threading.Event()
     monkeypatch.setattr(time, "time_ns", lambda: real() + (3600 * SECOND if stepped.is_set() else 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay uses the collation of the captured session, from its login and from COM_CHANGE_USER."""
+"""Tests that a replay uses the collation of the captured session, from its login and from COM_CHANGE_USER."""
 
 import struct
 from pathlib import Path
@@ -24,14 +24,14 @@ NOTE = (
 
 
 def change(con: Any, collation: int) -> None:
-    """Send COM_CHANGE_USER with a collation id."""
+    """Send COM_CHANGE_USER with the id of a collation."""
     con._execute_command(CHANGE_USER, b"plain\0\0shop\0" + struct.pack("<H", collation) + b"mysql_native_password\0\0")
     while not con._read_packet().is_ok_packet():
         con.write_packet(b"")  # answer to an authentication switch; the password is empty
 
 
 def work(port: int, collations: tuple[int, ...]) -> None:
-    """Request each collation and record the session's settings after the request and after a reset."""
+    """Change to each collation. Record the settings of the session after the change and after a reset."""
     con: Any = pymysql.connect(
         host="127.0.0.1", port=port, user="plain", database="shop", ssl_disabled=True, autocommit=None
     )
@@ -53,13 +53,13 @@ def fresh(server: Server) -> None:
 
 
 def recorded_settings(server: Server) -> Any:
-    """Return the recorded settings in their order."""
+    """Return the recorded settings in the order in which they were recorded."""
     return server.execute("SELECT place, names FROM noted ORDER BY id", db="shop")
 
 
 @pytest.mark.long
-def test_change_user_collation_is_replayed(server: Server, tmp_path: Path) -> None:
-    """The collations include ids above 255. The settings also stay equal after a connection reset."""
+def test_collation_from_change_user_is_replayed(server: Server, tmp_path: Path) -> None:
+    """Some of the collations have ids above 255. The settings are also equal after a connection reset."""
     fresh(server)
     native = "VIA mysql_native_password USING ''" if server.kind == "mariadb" else "WITH mysql_native_password BY ''"
     server.execute("DROP USER IF EXISTS plain@localhost")

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--order commit on real servers: the replay against a restored copy ends with the captured server's data, at --pace
-none.
-
-Each workload is recorded as packets on the loopback interface. The number of differing rows is compared with a replay
-without order.
+"""Tests of --order commit on real servers. A replay against a restored copy ends with the captured server's data, even
+with --pace none. Each workload is recorded as packets on the loopback interface. The number of differing rows is
+compared with that of a replay without --order commit.
 """
 
 import os
@@ -29,14 +27,14 @@ from tests.helpers.workloads import OBJECTS, QUEUES, TRADE, Workload, difference
 from ..conftest import ServerFactory, skip_loudly
 
 KINDS = ("mariadb", "mysql-8.0", "mysql-9")
-RECORDINGS, TOLERATED = 3, 1  # number of recordings; a busy machine may spoil TOLERATED of them
+RECORDINGS, TOLERATED = 3, 1  # number of recordings; on a busy machine, TOLERATED of them may fail
 CLIENTS, ROUNDS = 8, 40
-FEW = 4  # a differing row counts once per side
+FEW = 4  # a row that differs counts once per side
 
 
 def run(server: Server, tape: Path, output: Path, **more: Any) -> RunSummary:
-    """Replay at full speed with the tape's clock and ids. The accounting must balance, and every event is executed or
-    skipped.
+    """Replay at full speed with the clock and the ids of the tape. The accounting must balance, and every event must be
+    executed or skipped.
     """
     given = options(server, output, pace=Pace("none"), overrides=Overrides(clock=True, ids=True), **more)
     summary = replay(tape, given)
@@ -52,11 +50,10 @@ def run(server: Server, tape: Path, output: Path, **more: Any) -> RunSummary:
 def test_replay_in_commit_order_ends_with_the_original_rows(
     kind: str, workload: Workload, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Eight clients change a few hot rows with non-commutative sums and generated ids.
-
-    The plan assumes that an autocommit write waited for a transaction on the same row if it spans that whole
-    transaction. If a busy machine stopped the server before it answered such a write, that assumption is wrong
-    (docs/replay.md). Therefore the rows of such writes may differ in one of three recordings.
+    """Eight clients change a few hot rows with generated ids. The changes do not commute. The replay plan looks at
+    autocommit writes that last longer than a whole transaction on the same row. It assumes that such a write waited for
+    the transaction. On a busy machine, the server may be stopped before it answers a write, and then the assumption is
+    wrong (docs/replay.md). The rows of such writes may therefore differ in one of three recordings.
     """
     may_capture(request)
     server = server_factory(kind)
@@ -76,8 +73,8 @@ def test_replay_in_commit_order_ends_with_the_original_rows(
 def record_and_replay(
     workload: Workload, server: Server, folder: Path, seed: int
 ) -> tuple[dict[bool, int], set[tuple[str, Any]]]:
-    """Replay a recording in both orders. Return the numbers of differing rows by order, and the (table, object) rows
-    that differ under --order commit.
+    """Replay a recording with and without --order commit. Return the number of differing rows for each, and the (table,
+    object) rows that differ with --order commit.
     """
     workload.create(server)
     with recording(server.port, folder / "w.tape"):
@@ -107,10 +104,8 @@ def record_and_replay(
 
 
 def spanned(tape: Path) -> set[tuple[str, int]]:
-    """Return the (table, object) rows on which an autocommit write lasts longer than a whole transaction on the same
-    object.
-
-    A transaction's work on an object begins at its first statement that names the object. The work ends with the
+    """Return the (table, object) rows with an autocommit write that lasts longer than a transaction on the row. A
+    transaction starts to work on an object at its first statement that names the object. The work ends with the
     transaction.
     """
     columns = "session, seq, start_ns, start_ns + duration_ns AS end_ns, decode(statement) AS text"
@@ -146,13 +141,15 @@ def ids(text: str) -> list[int]:
 
 
 def capture_slow_log(server: Server, tape: Path) -> None:
-    """Make a tape of the server's slow log."""
+    """Capture a tape from the server's slow log."""
     command = [sys.executable, "-m", "querytape", "capture", "slowlog", str(server.slow_log), "-o", str(tape)]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
 
 
 def replay_again(workload: Workload, server: Server, folder: Path, order: bool) -> tuple[dict[str, Any], RunSummary]:
-    """Replay folder/w.tape against a fresh copy. Return the final tables without generated ids, and the summary."""
+    """Replay folder/w.tape against a new copy of the data. Return the final tables without generated ids, and the
+    summary.
+    """
     workload.create(server)
     given = options(
         server,
@@ -173,11 +170,10 @@ def replay_again(workload: Workload, server: Server, folder: Path, order: bool) 
 def test_slow_log_replay_in_commit_order_ends_with_the_original_rows(
     kind: str, workload: Workload, server_factory: ServerFactory, tmp_path: Path
 ) -> None:
-    """A slow log has fewer details: no generated ids, and on MariaDB only whole seconds.
-
-    MariaDB logs some entries after the entries that waited for their rows (docs/replay.md), so a row or two may differ
-    there. tests/replay/plan/test_commit_order_cases.py checks the cases with a known order. On a busy machine, any
-    server may log late, so one of three recordings may differ.
+    """A slow log has no generated ids. On MariaDB, it also has only whole seconds. MariaDB logs some entries after the
+    entries of statements that waited for their rows (docs/replay.md). One or two rows may therefore differ on MariaDB.
+    tests/replay/plan/test_commit_order_cases.py checks the cases with a known order. On a busy machine, any server may
+    log an entry late, so one of three recordings may differ.
     """
     server, seconds = server_factory(kind), kind == "mariadb"
 
@@ -208,13 +204,12 @@ def test_slow_log_replay_in_commit_order_ends_with_the_original_rows(
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-def test_gap_locks_break_no_wait(
+def test_gap_locks_cause_no_timed_out_wait(
     kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """INSERTs compete with reads of missing rows under REPEATABLE READ.
-
-    A busy machine may break waits in one of three recordings (docs/replay.md), and each run reports this. New errors
-    are accepted only in such a recording.
+    """INSERTs compete with reads of missing rows at the isolation level REPEATABLE READ. On a busy machine, waits may
+    time out in one of three recordings (docs/replay.md). The run reports this. New errors are accepted only in such a
+    recording.
     """
     may_capture(request)
     server = server_factory(kind)
@@ -235,7 +230,7 @@ def test_gap_locks_break_no_wait(
 
 
 def sysbench(server: Server, test: str, *more: str, seed: int = 7) -> None:
-    """Run a sysbench command, which must succeed."""
+    """Run a sysbench command and check that it succeeds."""
     connection = (f"--mysql-port={server.port}", "--mysql-host=127.0.0.1", "--mysql-user=root", "--mysql-ssl=off")
     given = ("--tables=2", "--table-size=1000", f"--rand-seed={seed}", *more)
     done = subprocess.run(["sysbench", test, *connection, *given], capture_output=True, text=True, timeout=120)
@@ -243,8 +238,8 @@ def sysbench(server: Server, test: str, *more: str, seed: int = 7) -> None:
 
 
 def drive_sysbench(server: Server, test: str, prepared: str, *more: str) -> None:
-    """Run a sysbench mix three times, so that sessions return. Deadlocks are ignored. The next transaction begins with
-    BEGIN.
+    """Run a sysbench workload three times, so that session ids occur again. Deadlocks are ignored, and the next
+    transaction begins with BEGIN.
     """
     given = [f"--db-ps-mode={prepared}", "--threads=6", "--events=50", "--time=0", "--mysql-ignore-errors=all", *more]
     for seed in (7, 8, 9):
@@ -261,7 +256,7 @@ def copy_tables(server: Server, source: str, target: str) -> None:
 
 
 def checksums(server: Server) -> Any:
-    """Return CHECKSUM TABLE of the sysbench tables."""
+    """Return the result of CHECKSUM TABLE for the sysbench tables."""
     return server.execute("CHECKSUM TABLE sbtest.sbtest1, sbtest.sbtest2")
 
 
@@ -277,7 +272,7 @@ def test_sysbench_replay_ends_with_equal_checksums(
     tmp_path: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    """The transactions use text and prepared statements and include deadlocks. The replay has no new errors."""
+    """The transactions use text and prepared statements. Some of them end in a deadlock. The replay has no new errors."""
     may_capture(request)
     if shutil.which("sysbench") is None:
         skip_loudly(request, "no sysbench: its workloads are not replayed")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay of a cut or filtered tape sends the same commands as a replay of the whole tape with the same selection."""
+"""Tests that a cut or filtered tape is replayed like the same selection of the whole tape. Both replays must send the
+same commands.
+"""
 
 import time
 from collections import defaultdict
@@ -35,7 +37,9 @@ STEP_S = 0.05
 
 
 class Script:
-    """Three clients that work step by step. `marks` are the times between the steps, in nanoseconds of the local clock."""
+    """Three clients that run the same steps one after another. `marks` has the times between the steps, in nanoseconds
+    of the local clock.
+    """
 
     def __init__(self, port: int) -> None:
         self.marks: list[int] = []
@@ -51,7 +55,7 @@ class Script:
         time.sleep(STEP_S)
 
     def run(self) -> None:
-        """Run the steps, which leave session state and use it later."""
+        """Run the steps. Early steps set session state that later steps use."""
         one, two = self.client("one", "shop"), self.client("two", "other")
         say, tell = one.cursor().execute, two.cursor().execute
         reads = Prepared(one, "SELECT n FROM t WHERE id = ?")
@@ -94,14 +98,14 @@ class Script:
 
 
 def fresh_schema(server: Server) -> None:
-    """Create the schemas in their initial state."""
+    """Create the schemas in the state before the script."""
     for statement in SCHEMA:
         server.execute(statement)
 
 
 @pytest.fixture
 def target(server: Server) -> Any:
-    """Provide each kind of server in turn. Each logs to a table and has the users of the script."""
+    """Provide each kind of server in turn. The server logs to a table and has the users of the script."""
     was = server.execute("SELECT @@log_output, @@general_log")[0]
     for user in ("one", "two"):
         server.execute(f"CREATE USER {user} IDENTIFIED BY 'pw'")
@@ -115,7 +119,7 @@ def target(server: Server) -> Any:
 
 
 def recorded(server: Server, tmp_path: Path, name: str) -> tuple[Path, list[int]]:
-    """Run the script through a relay. Return its tape and the times between the steps."""
+    """Run the script through a relay. Return the tape and the times between the steps."""
     with Relay(server.port) as relay:
         script = Script(relay.port)
         script.run()
@@ -123,9 +127,8 @@ def recorded(server: Server, tmp_path: Path, name: str) -> tuple[Path, list[int]
 
 
 def sent(server: Server, tape: Path, run: Path, **selection: Any) -> list[list[tuple[str, bytes]]]:
-    """Replay a tape. Return the target's log for each session with commands, ordered by their texts.
-
-    The log omits the replayer's own commands, which open a session and set its schema and charset.
+    """Replay a tape. Return the target's log of each session that sent commands. The sessions are ordered by their
+    texts. The result omits the commands with which the replayer opens a session and sets its schema and charset.
     """
     fresh_schema(server)
     server.execute("TRUNCATE TABLE mysql.general_log")
@@ -150,7 +153,7 @@ def sent(server: Server, tape: Path, run: Path, **selection: Any) -> list[list[t
     "what", ["after step 0", "from step 1 to step 3", "after step 3", "one schema", "reads", "one digest of a session"]
 )
 def test_cut_tape_sends_the_same_commands_as_a_selection(what: str, target: Server, tmp_path: Path) -> None:
-    """The selection is a time range between two steps, or a filter. No command fails."""
+    """The selection is a time range that begins and ends between two steps, or a filter. No command fails."""
     tape, marks = recorded(target, tmp_path, "script")
     session = found(tape, "SELECT min(session) FROM events WHERE \"user\" = 'one'")[0][0]
     updates = "SELECT digest FROM events WHERE command = 'execute' AND statement::VARCHAR LIKE 'UPDATE%'"
@@ -175,8 +178,8 @@ def test_cut_tape_sends_the_same_commands_as_a_selection(what: str, target: Serv
 
 @pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
-def test_merged_tapes_keep_the_session_state_of_both(target: Server, tmp_path: Path) -> None:
-    """Two recordings are cut and then merged."""
+def test_merged_tapes_keep_the_session_state_of_both_tapes(target: Server, tmp_path: Path) -> None:
+    """Two tapes are cut first and then merged."""
     tape, marks = recorded(target, tmp_path, "a")
     parts = [tmp_path / "early.tape", tmp_path / "late.tape"]
     carried = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cron lines and systemd units in docs/ work as written."""
+"""Tests that the cron lines and systemd units in docs/ work as written."""
 
 import re
 import shlex
@@ -46,7 +46,7 @@ def units(checkout: Path) -> dict[str, str]:
 
 
 def line_of(checkout: Path, scheduler: str) -> list[str]:
-    """Return the command that cron or systemd runs at 2 a.m."""
+    """Return the command that cron or systemd starts at 2 a.m."""
     if scheduler == "systemd":
         start = re.search("^ExecStart=(.*)$", units(checkout)["querytape-nightly.service"], re.MULTILINE)
         assert start
@@ -60,7 +60,7 @@ def line_of(checkout: Path, scheduler: str) -> list[str]:
 
 @pytest.mark.parametrize("scheduler", ["cron", "systemd"])
 def test_documented_nightly_job_writes_its_report(shop: Server, checkout: Path, tmp_path: Path, scheduler: str) -> None:
-    """cron prints nothing after success, so that it sends no mail. After a failure it prints all messages."""
+    """After success, cron prints nothing, so that it sends no mail. After a failure, it prints all messages."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "db": "shop"} for n in range(5)])
     plan = tmp_path / "upgrade.toml"
     plan.write_text(PLAN.format(tape=tape, url=shop.url("shop")))

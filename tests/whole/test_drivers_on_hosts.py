@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers on hosts with different clocks: they start together, their clock bounds hold, and a lost link is reported."""
+"""Drivers on hosts with different clocks. They start together, their clock errors stay within the bounds, and a lost
+link is reported.
+"""
 
 import json
 import subprocess
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.long
 
 
 def on_hosts(request: pytest.FixtureRequest, checkout: Path, folder: Path, *how: str) -> dict[str, Any]:
-    """Replay with three drivers on three hosts and return the results."""
+    """Replay with three drivers on three hosts, and return the results."""
     if not possible():
         skip_loudly(
             request, "drivers on hosts of their own: network and time namespaces need root (unshare, ip, nsenter)"
@@ -31,7 +33,7 @@ def on_hosts(request: pytest.FixtureRequest, checkout: Path, folder: Path, *how:
 def test_drivers_with_different_clocks_start_together(
     request: pytest.FixtureRequest, checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The clocks are months apart. The measured offsets are within their bounds."""
+    """The clocks of the hosts differ by months. The error of each measured offset is within its bound."""
     said = on_hosts(request, checkout, tmp_path)
     assert said["code"] == 0, said["said"]
     assert said["driver_codes"] == [0, 0, 0]
@@ -45,7 +47,7 @@ def test_drivers_with_different_clocks_start_together(
         errors.append(abs(driver["offset_ns"] - true))
         assert errors[-1] <= driver["bound_ns"]
         assert abs(driver["end_offset_ns"] - true) <= driver["end_bound_ns"]
-        assert abs(driver["drift_ppb"]) <= driver["drift_bound_ppb"]  # namespaces of one machine have no drift
+        assert abs(driver["drift_ppb"]) <= driver["drift_bound_ppb"]  # one machine has one clock without drift
     assert len({driver["offset_ns"] // 10**12 for driver in drivers}) == 3
     apart = said["first"][-1] - said["first"][0]
     bounds = ", ".join(
@@ -57,13 +59,13 @@ def test_drivers_with_different_clocks_start_together(
             f"\nclocks of 3 hosts were wrong by (us) {bounds}; first statements {apart * 1e3:.2f} ms apart by the server's log"
         )
     assert len(said["first"]) == 3
-    assert apart < 1.0  # confused clocks would differ by hours
+    assert apart < 1.0  # a mix-up of the clocks would give hours
 
 
 def test_lost_link_is_reported_and_other_drivers_finish(
     request: pytest.FixtureRequest, checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The accounting balances and counts the events with an unknown result."""
+    """The accounting balances. It counts the events with an unknown result."""
     said = on_hosts(request, checkout, tmp_path, "cut")
     assert said["code"] == 5, said["said"]
     assert "the driver sent nothing for 2.5 s" in said["said"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS traffic of real servers and clients, decrypted with the clients' key logs, gives the same events as unencrypted
-traffic.
+"""TLS traffic of real servers and clients, decrypted with the key logs of the clients. The events equal those of
+unencrypted traffic.
 """
 
 import os
@@ -32,8 +32,8 @@ from ..helpers.encrypted import (
 from ..helpers.reading import Read
 from ..helpers.relay import Relay
 
-# The tested cipher suites of TLS 1.2. A Python client cannot choose a TLS 1.3 suite, so the server offers only one
-# suite for that version.
+# The tested cipher suites of TLS 1.2. A Python client cannot choose a suite of TLS 1.3, so the server offers only one
+# suite for TLS 1.3.
 SUITES_12 = (
     "ECDHE-RSA-AES128-GCM-SHA256",
     "ECDHE-RSA-AES256-GCM-SHA384",
@@ -58,14 +58,14 @@ def tls_server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def plain(tls_server: Server, tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """Return the events of the workload without encryption."""
+    """Return the events of the unencrypted workload."""
     found = read(recorded(tls_server, tmp_path_factory.mktemp("plain") / "plain.pcap"))
     assert [event["command"] for event in found.events][-1] == "quit"
     return found
 
 
 def assert_same(found: Read, plain: Read) -> None:
-    """Check that all event fields are equal and that no data is reported as missing."""
+    """Check that all fields of the events are equal, and that no data is reported as missing."""
     assert comparable_events(found) == comparable_events(plain)
     assert found.problems == []
     assert (found.description["decrypted"], found.description["encrypted"]) == (1, 0)
@@ -80,8 +80,8 @@ def test_tls_gives_the_same_events_as_plain_text(tls_server: Server, plain: Read
     assert_same(read(path, keys), plain)
 
 
-def test_tapes_of_tls_and_plain_text_are_equal(tls_server: Server, tmp_path: Path) -> None:
-    """Sessions and digests are equal as well. Only ports, times and TLS fields differ."""
+def test_tapes_of_tls_and_unencrypted_traffic_are_equal(tls_server: Server, tmp_path: Path) -> None:
+    """Sessions and digests are also equal. Only ports, times and TLS fields differ."""
     keys = tmp_path / "keys"
     for name, tls in (("plain", None), ("tls", context(keys, "1.3"))):
         path = recorded(tls_server, tmp_path / f"{name}.pcap", tls)
@@ -105,8 +105,8 @@ def test_tapes_of_tls_and_plain_text_are_equal(tls_server: Server, tmp_path: Pat
 
 @pytest.mark.parametrize("suite", SUITES_12)
 def test_every_cipher_suite_of_tls_12_is_decrypted(tls_server: Server, plain: Read, tmp_path: Path, suite: str) -> None:
-    """The suites use GCM, ChaCha20-Poly1305 or CBC, each HMAC, MAC-then-encrypt or encrypt-then-MAC, and every key
-    exchange.
+    """The suites cover every key exchange. They use GCM, ChaCha20-Poly1305, or CBC with each HMAC. CBC is tested with
+    MAC-then-encrypt and with encrypt-then-MAC.
     """
     keys = tmp_path / "keys"
     tls = context(keys, "1.2", f"{suite}:@SECLEVEL=0")
@@ -148,7 +148,7 @@ def test_resumed_tls_sessions_are_decrypted(tls_server: Server, plain: Read, tmp
 
 @pytest.mark.parametrize("endian", ["<", ">"])
 def test_keys_inside_a_pcapng_file_are_used(tls_server: Server, plain: Read, tmp_path: Path, endian: str) -> None:
-    """A Decryption Secrets Block of either byte order replaces the key log."""
+    """A Decryption Secrets Block, of either byte order, holds the keys in place of a key log."""
     keys = tmp_path / "keys"
     path = recorded(tls_server, tmp_path / "tls.pcap", context(keys, "1.3"))
     assert_same(read(pcapng(tmp_path / "tls.pcapng", path, keys, endian)), plain)
@@ -157,7 +157,9 @@ def test_keys_inside_a_pcapng_file_are_used(tls_server: Server, plain: Read, tmp
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 @pytest.mark.parametrize("way", [CLIENT, SERVER])
 def test_missing_segment_affects_only_its_command(tls_server: Server, tmp_path: Path, version: str, way: int) -> None:
-    """The missing segment belongs to a long statement or result. The loss is reported, and later commands are complete."""
+    """The missing segment belongs to a long statement or a long result. The loss is reported, and all later commands
+    are complete.
+    """
     keys = tmp_path / "keys"
     with Relay(tls_server.port) as relay:
         con = connect(relay.port, context(keys, version))
@@ -168,7 +170,7 @@ def test_missing_segment_affects_only_its_command(tls_server: Server, tmp_path: 
         con.close()
     path = relay.write(tmp_path / "tls.pcap")
     packets = frames(path)
-    places = slice(16 + 36, 16 + 38) if way == CLIENT else slice(16 + 34, 16 + 36)  # bytes of the server's port
+    places = slice(16 + 36, 16 + 38) if way == CLIENT else slice(16 + 34, 16 + 36)  # bytes with the server's port
     long = [at for at, one in enumerate(packets) if one[places] == b"\x0c\xea" and len(one) > 10_000]
     lost = long[len(long) // 2]
     found = read(write_frames(tmp_path / "gap.pcap", path, packets[:lost] + packets[lost + 1 :]), keys)
@@ -177,12 +179,12 @@ def test_missing_segment_affects_only_its_command(tls_server: Server, tmp_path: 
     assert (counts["gaps"], counts["decrypted"], counts["decrypted_in_part"]) == (1, 1, 0)
     asked = {event["statement"]: event for event in found.events if event["command"] == "query"}
     late = [asked[f"SELECT {n}".encode()] for n in range(80, 150)]
-    if way == SERVER:  # answers before a missing client segment may lack their command
+    if way == SERVER:  # before a missing client segment, an answer may lack its command
         assert {(event["errno"], event["rows_sent"]) for event in late} == {(0, 1)}
     assert found.events[-1]["command"] == "quit"
 
 
-def test_connection_without_keys_is_counted_with_its_reason(tls_server: Server, tmp_path: Path) -> None:
+def test_connection_without_keys_is_counted_by_reason(tls_server: Server, tmp_path: Path) -> None:
     keys, others = tmp_path / "keys", tmp_path / "others"
     others.write_text(f"CLIENT_RANDOM {'a' * 64} {'b' * 96}\n")
     path = recorded(tls_server, tmp_path / "tls.pcap", context(keys, "1.3"))
@@ -193,7 +195,7 @@ def test_connection_without_keys_is_counted_with_its_reason(tls_server: Server, 
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_wrong_keys_are_reported_and_give_no_events(tls_server: Server, tmp_path: Path, version: str) -> None:
-    """The key log names the right connection but contains wrong secrets."""
+    """The key log has lines for the right connection, but with wrong secrets."""
     keys = tmp_path / "keys"
     path = recorded(tls_server, tmp_path / "tls.pcap", context(keys, version))
     lines = [line.split() for line in keys.read_text().splitlines() if not line.startswith("#")]
@@ -208,7 +210,7 @@ def test_wrong_keys_are_reported_and_give_no_events(tls_server: Server, tmp_path
 @pytest.mark.long
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_mysql_9_tls_is_decrypted(server_factory: Any, tmp_path: Path, version: str) -> None:
-    """MySQL 9 requests a second ClientHello if the client does not offer the server's preferred key exchange."""
+    """If the client does not offer the key exchange that MySQL 9 prefers, MySQL 9 requests a second ClientHello."""
     server, keys = server_factory("mysql-9"), tmp_path / "keys"
     plain = read(recorded(server, tmp_path / "plain.pcap"))
     assert_same(read(recorded(server, tmp_path / "tls.pcap", context(keys, version)), keys), plain)
@@ -217,7 +219,7 @@ def test_mysql_9_tls_is_decrypted(server_factory: Any, tmp_path: Path, version: 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_tls_10_and_11_are_decrypted(server_factory: Any, tmp_path: Path) -> None:
-    """The server is MySQL 5.7. Records of TLS 1.0 depend on the previous record."""
+    """The server is MySQL 5.7. In TLS 1.0, decryption of a record depends on the previous record."""
     with certificates() as config:
         rsa = Path(config["ssl-key"]).with_name("rsa.key")
         command = ["openssl", "rsa", "-traditional", "-in", config["ssl-key"], "-out", str(rsa)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS secrets that arrive late or change: after the packets, after the connection's end, in missing segments, or by
-renegotiation.
+"""TLS secrets that arrive late or change. They arrive after the packets or after the connection's end. They change by a
+renegotiation, or by a key update in a lost segment.
 """
 
 import os
@@ -37,21 +37,23 @@ from ..helpers.relay import Relay
 
 @pytest.fixture(scope="module")
 def mysql(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """Start MySQL 8.0. Its OpenSSL version lets clients renegotiate."""
+    """Start MySQL 8.0 with an OpenSSL version that lets clients renegotiate."""
     with encrypting("mysql-8.0", request) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def plain(mysql: Server, tmp_path_factory: pytest.TempPathFactory) -> Read:
-    """Return the events of the workload without encryption."""
+    """Return the events of the unencrypted workload."""
     return read(recorded(mysql, tmp_path_factory.mktemp("plain") / "plain.pcap"))
 
 
 @pytest.mark.parametrize("version", mostly_long(["1.2", "1.3"], "1.3"))
 @pytest.mark.parametrize("where", ["same file", "next file", "pipe"])
 def test_keys_after_the_packets_are_used(mysql: Server, plain: Read, tmp_path: Path, version: str, where: str) -> None:
-    """A Decryption Secrets Block may follow the end of its connection, in the same file, the next file or a pipe."""
+    """A Decryption Secrets Block may come after the end of its connection: in the same file, in the next file or in a
+    pipe.
+    """
     keys, empty = tmp_path / "keys", tmp_path / "empty"
     path = recorded(mysql, tmp_path / "tls.pcap", context(keys, version))
     files = [str(pcapng(tmp_path / "1.pcapng", path, keys, late=True))]
@@ -70,13 +72,13 @@ def test_keys_after_the_packets_are_used(mysql: Server, plain: Read, tmp_path: P
 
 
 def fed(path: Path, whole: bytes, between: Callable[[], object]) -> threading.Thread:
-    """Write a capture into a FIFO, and call `between` before the end of the stream."""
+    """Write a capture file into a FIFO. Call `between` before the end of the stream."""
 
     def run() -> None:
         with path.open("wb") as out:
             out.write(whole)
             out.flush()
-            time.sleep(1.5)  # by now the reader has reached the end of the connection
+            time.sleep(1.5)  # time for the reader to reach the end of the connection
             between()
             time.sleep(1.5)
 
@@ -88,10 +90,12 @@ def fed(path: Path, whole: bytes, between: Callable[[], object]) -> threading.Th
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
-def test_key_log_lines_after_the_end_of_a_connection_are_used(
+def test_key_log_lines_written_after_a_connection_are_used(
     mysql: Server, plain: Read, tmp_path: Path, version: str
 ) -> None:
-    """In a live capture, the packets of ended connections wait until the key log contains their secrets."""
+    """In a live capture, the packets of an ended connection are kept until the key log has the secrets of the
+    connection.
+    """
     keys, live = tmp_path / "keys", tmp_path / "live"
     live.write_text("# none yet\n")
     tls = context(keys, version)
@@ -111,8 +115,8 @@ def test_key_log_lines_after_the_end_of_a_connection_are_used(
 
 
 def run_client(server: Server, folder: Path, version: str, at: int, **more: str) -> tuple[Path, Path]:
-    """Record the mariadb program, which renegotiates before its write number `at`. Return the capture file and the key
-    log.
+    """Record the traffic of the mariadb program, which renegotiates before its write number `at`. Return the capture
+    file and the key log.
     """
     keys = folder / "keys"
     statements = "; ".join(f"SELECT {n}" for n in range(20))
@@ -130,13 +134,13 @@ def run_client(server: Server, folder: Path, version: str, at: int, **more: str)
 
 
 def numbers(found: Read) -> list[int]:
-    """Return the numbers n of the complete statements `SELECT n`."""
+    """Return n for each complete statement `SELECT n`."""
     texts = [event["statement"] for event in found.events if event["statement"] and not event["flags"] & 1]
     return [int(text[7:]) for text in texts if text[:7] == b"SELECT " and text[7:].isdigit()]
 
 
 def test_renegotiated_keys_are_used(mysql: Server, tmp_path: Path) -> None:
-    """Renegotiation exists up to TLS 1.2. The key log contains the secrets of both handshakes."""
+    """TLS up to version 1.2 has renegotiation. The key log contains the secrets of both handshakes."""
     path, keys = run_client(mysql, tmp_path, "1.2", 8)
     assert keys.read_text().count("CLIENT_RANDOM") == 2
     found = read(path, keys)
@@ -145,8 +149,8 @@ def test_renegotiated_keys_are_used(mysql: Server, tmp_path: Path) -> None:
     assert (found.problems, found.description["decrypted_in_part"]) == ([], 0)
 
 
-def test_renegotiation_without_keys_ends_the_session_on_the_tape(mysql: Server, tmp_path: Path) -> None:
-    """Earlier statements are on the tape. The reason is reported and counted."""
+def test_session_ends_at_a_renegotiation_without_keys(mysql: Server, tmp_path: Path) -> None:
+    """Statements before the renegotiation are on the tape. The reason for the end is reported and counted."""
     path, keys = run_client(mysql, tmp_path, "1.2", 8, QT_NEW_KEYS_SECRET="1")
     found = read(path, keys)
     assert 0 < len(numbers(found)) < 20
@@ -158,11 +162,11 @@ def test_renegotiation_without_keys_ends_the_session_on_the_tape(mysql: Server, 
 
 
 def test_lost_key_update_affects_only_its_command(mysql: Server, tmp_path: Path) -> None:
-    """The test removes one client packet at a time, including the packet with the key update."""
+    """The test removes one client packet at a time. One of these packets contains the key update."""
     path, keys = run_client(mysql, tmp_path, "1.3", 12)
     assert numbers(read(path, keys)) == list(range(20))
     packets = frames(path)
-    place = slice(16 + 36, 16 + 38)  # bytes of the server's port
+    place = slice(16 + 36, 16 + 38)  # bytes with the server's port
     mine = [at for at, one in enumerate(packets) if one[place] == b"\x0c\xea" and len(one) > 16 + 54]
     assert CLIENT == 0
     for lost in mine[4:-2]:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS on the loopback interface: a live capture with a growing key log, and the messages about keys."""
+"""TLS connections on the loopback interface. The key log grows during the live capture. Messages about missing keys are
+checked.
+"""
 
 import json
 import os
@@ -21,7 +23,7 @@ MARKED = "SELECT /* live */ {}"
 
 @pytest.fixture(name="may_capture")
 def _may_capture(request: pytest.FixtureRequest) -> None:
-    """Skip the test if this user cannot capture from a network interface."""
+    """Skip the test if this user cannot capture on a network interface."""
     may_capture(request)
 
 
@@ -32,7 +34,7 @@ def capture(*words: object) -> "subprocess.Popen[str]":
 
 
 def statements(tape: Path) -> list[str]:
-    """Return the statements on a tape that contain the test's marker."""
+    """Return the statements of a tape that contain the marker of the test."""
     with duckdb.connect() as con:
         rows = con.execute(
             f"SELECT statement::VARCHAR FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'live')"
@@ -45,7 +47,7 @@ def statements(tape: Path) -> list[str]:
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.parametrize("late", [False, True])
 def test_growing_key_log_decrypts_a_live_capture(mysql80: Server, tmp_path: Path, late: bool) -> None:
-    """The secrets are written when connections open, or (`late`) just before they end."""
+    """The secrets are written when a connection opens. With `late`, they are written just before it ends."""
     keys, written, tape = tmp_path / "keys", tmp_path / "written", tmp_path / "live.tape"
     keys.touch()
     process = capture("--interface", "lo", "--port", mysql80.port, "--keylog", keys, "-o", tape)
@@ -75,13 +77,13 @@ def test_growing_key_log_decrypts_a_live_capture(mysql80: Server, tmp_path: Path
 
 @pytest.fixture(name="conversation")
 def _conversation(mysql80: Server, tmp_path: Path) -> tuple[Path, Path]:
-    """Record a TLS 1.3 connection. Return the capture file and its key log."""
+    """Record a TLS 1.3 connection. Return the capture file and the key log."""
     keys = tmp_path / "keys"
     return recorded(mysql80, tmp_path / "tls.pcap", context(keys, "1.3")), keys
 
 
 def test_secrets_are_never_written_or_printed(conversation: tuple[Path, Path], tmp_path: Path) -> None:
-    """The test searches all files of the tape and the output for each secret of the key log, as text and as bytes."""
+    """The test searches the output and all files of the tape for each secret of the key log, as text and as bytes."""
     path, keys = conversation
     process = capture(path, "--keylog", keys, "-o", tmp_path / "t.tape", "--problems")
     said = "".join(process.communicate(timeout=60))
@@ -96,7 +98,7 @@ def test_secrets_are_never_written_or_printed(conversation: tuple[Path, Path], t
 
 
 def test_message_without_keys_names_the_ports(conversation: tuple[Path, Path], tmp_path: Path) -> None:
-    """The output also counts connections without keys in the key log."""
+    """The message also contains the number of connections without keys."""
     path, _ = conversation
     (tmp_path / "other").write_text(f"CLIENT_RANDOM {'a' * 64} {'b' * 96}\n")
     for words in ([], ["--keylog", tmp_path / "other"]):
@@ -107,7 +109,7 @@ def test_message_without_keys_names_the_ports(conversation: tuple[Path, Path], t
         assert ("no keys: 1" in said) == bool(words)
 
 
-def test_invalid_key_log_error_names_the_file(conversation: tuple[Path, Path], tmp_path: Path) -> None:
+def test_error_about_an_invalid_key_log_names_the_file(conversation: tuple[Path, Path], tmp_path: Path) -> None:
     path, _ = conversation
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "binary").write_bytes(bytes(range(256)) * 5000)
@@ -120,7 +122,7 @@ def test_invalid_key_log_error_names_the_file(conversation: tuple[Path, Path], t
 
 
 def test_tls_connection_without_handshake_counts_as_encrypted(conversation: tuple[Path, Path], tmp_path: Path) -> None:
-    """A capture that starts in the middle of a TLS connection contains no events."""
+    """If a capture starts in the middle of a TLS connection, the connection gives no events."""
     path, keys = conversation
     packets = frames(path)
     small = [one for one in packets if one[16 + 36 : 16 + 38] == b"\x0c\xea" and len(one) < 16 + 54 + 300]

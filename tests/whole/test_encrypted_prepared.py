@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client with every kind of prepared statement gives the same tape unencrypted, compressed and with each TLS version.
-
-The test also splits and joins the client's packets, so that records cross packet borders.
+"""A client that uses every kind of prepared statement. Unencrypted, compressed and encrypted traffic gives the same
+tape. The test also splits and joins the client's packets, so that TLS records cross packet boundaries.
 """
 
 import os
@@ -38,7 +37,7 @@ SUITE_NUMBERS = {"1.3 AES-128": b"\x13\x01", "1.3 AES-256": b"\x13\x02", "1.3 Ch
 
 
 class Recorder:
-    """Runs the client through a relay on a new schema."""
+    """Runs the client through a relay, each time with a new schema."""
 
     def __init__(self, server: Server, client: Path, folder: Path) -> None:
         self._server, self._client, self._folder = server, client, folder
@@ -50,7 +49,7 @@ class Recorder:
         server.execute("SET GLOBAL local_infile = ON")
 
     def record(self, way: dict[str, str]) -> list[tuple[Dialogue, Segment]]:
-        """Run the client and return its TCP segments."""
+        """Run the client, and return the TCP segments of its connection."""
         fresh_schema(self._server)
         with Relay(self._server.port) as relay:
             command = [str(self._client), "127.0.0.1", str(relay.port), "root", "", "shop", str(self._rows)]
@@ -65,7 +64,7 @@ class Recorder:
     scope="module", params=mostly_long(["mariadb", "mysql-8.0", "mysql-9", "mariadb-11.8"], "mariadb", "mysql-8.0")
 )
 def recorder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
-    """Prepare the client and a server that accepts every cipher suite it supports."""
+    """Prepare the client, and a server that accepts all cipher suites of its TLS library."""
     folder = tmp_path_factory.mktemp("prepared")
     ciphers = {} if request.param == "mysql-9" else {"ssl-cipher": "ALL:@SECLEVEL=0"}
     with encrypting(request.param, request, ciphers) as server:
@@ -74,7 +73,7 @@ def recorder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def plain(recorder: Recorder) -> Read:
-    """Return the client's events without encryption."""
+    """Return the events of the client without encryption."""
     recorder.record({})
     found = read(recorder.path)
     assert {event["command"] for event in found.events} >= {"prepare", "execute", "fetch", "query"}
@@ -84,7 +83,7 @@ def plain(recorder: Recorder) -> Read:
 def write_in_other_packets(
     path: Path, segments: list[tuple[Dialogue, Segment]], chance: random.Random, sizes: list[int]
 ) -> Path:
-    """Write the recorded bytes in packets of other sizes, regardless of record borders."""
+    """Write the recorded bytes into packets of other sizes, regardless of TLS record boundaries."""
     made: dict[int, Dialogue] = {}
     pairs: list[tuple[Dialogue, Segment]] = []
 
@@ -110,19 +109,19 @@ def write_in_other_packets(
 
 
 def checked_events(found: Read) -> list[dict[str, Any]]:
-    """Return the events without the fields that differ between runs."""
+    """Return the events without the fields that differ from run to run."""
     assert found.problems == []
     return comparable_events(found)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("way", mostly_long(WAYS, "1.3 AES-128", "1.2 compressed"))
-def test_prepared_statements_give_the_same_tape_in_every_transport(
+def test_prepared_statements_give_the_same_tape_with_every_transport(
     recorder: Recorder, plain: Read, way: str, tmp_path: Path
 ) -> None:
     """The client uses every parameter type, long data, cursors, bulk execution and a local file."""
     if "CBC" in way and recorder.kind == "mysql-9":
-        return  # this server does not support the suite
+        return  # the server does not support this cipher suite
     segments = recorder.record(WAYS[way])
     encrypted = "QT_TLS" in WAYS[way]
     keys = recorder.keys if encrypted else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lock waits that end by a timeout or by KILL: a replay with --order commit ends with the original rows."""
+"""Lock waits that end by a timeout or by KILL. A replay with --order commit ends with the original rows."""
 
 import random
 import threading
@@ -26,7 +26,7 @@ TIMED_OUT, KILLED, DEADLOCK = 1205, {1317, 1927, 2013, 3024}, 1213
 
 
 def create(server: Server) -> None:
-    """Create the tables with their initial rows."""
+    """Create the tables with the rows before the workload."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE shop.counter (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
@@ -34,7 +34,7 @@ def create(server: Server) -> None:
 
 
 def connect(port: int) -> "pymysql.Connection[Any]":
-    """Return a connection with a lock wait timeout of 1 s."""
+    """Open a connection with a lock wait timeout of 1 s."""
     con = pymysql.connect(host="127.0.0.1", port=port, user="root", database="shop", ssl_disabled=True)
     with con.cursor() as cursor:
         cursor.execute("SET innodb_lock_wait_timeout = 1")
@@ -42,8 +42,8 @@ def connect(port: int) -> "pymysql.Connection[Any]":
 
 
 def drive(port: int, client: int, patience_s: float) -> set[int]:
-    """Run one client that changes both rows in random order and holds their locks for a while. Return its error
-    numbers.
+    """Run one client. It changes both rows in random order and holds their locks for a while. Return the error numbers
+    that it got.
     """
     rng = random.Random(client)
     con = connect(port)
@@ -69,7 +69,7 @@ def drive(port: int, client: int, patience_s: float) -> set[int]:
 
 
 def kill_some(server: Server, ended: threading.Event) -> None:
-    """Kill statements that wait for rows, or their sessions, until the clients have ended."""
+    """Until the clients end, kill statements that wait for rows, or kill the sessions of such statements."""
     waiting = "SELECT id FROM information_schema.processlist WHERE info LIKE 'UPDATE counter%' ORDER BY id"
     number = 0
     while not ended.wait(0.15):
@@ -85,8 +85,8 @@ def kill_some(server: Server, ended: threading.Event) -> None:
 def test_rows_are_equal_after_lock_timeouts_and_kills(
     killed: bool, kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """A replay does not send a failed statement, or undoes its effect as the captured server did. No other session
-    waits for the statement.
+    """The replay skips a statement that failed, or undoes its effect as the captured server did. No other session waits
+    for such a statement.
     """
     may_capture(request)
     server = server_factory(kind)
@@ -102,7 +102,7 @@ def test_rows_are_equal_after_lock_timeouts_and_kills(
     original = server.execute("SELECT * FROM shop.counter ORDER BY id")
     create(server)
     overrides = Overrides(clock=True, ids=True)
-    patient_ns = 10_000_000_000  # longer than the waits of about 1.3 s
+    patient_ns = 10_000_000_000  # longer than a wait, which takes about 1.3 s
     given = options(
         server, tmp_path / "t.run", pace=Pace("none"), overrides=overrides, commit_order=True, order_bound_ns=patient_ns
     )
@@ -110,6 +110,6 @@ def test_rows_are_equal_after_lock_timeouts_and_kills(
     told = summary.info["accounting"]
     assert server.execute("SELECT * FROM shop.counter ORDER BY id") == original
     assert (told["order_broken"], accounting(summary)[3]) == (0, 0)
-    unanswered = {TIMED_OUT} if killed else set()  # a statement of a killed session waits again
+    unanswered = {TIMED_OUT} if killed else set()  # in a killed session, a statement may wait again
     assert set(summary.errors) <= {DEADLOCK} | unanswered
     assert query(f"SELECT count(*) FROM '{tmp_path}/t.tape/events/*.parquet'")[0][0] > CLIENTS * ROUNDS

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison of MySQL 5.7 with 8.0, as an evening's work: failing statements, different results with causes, and the
-query cache of side A.
+"""A comparison of MySQL 5.7 with 8.0, as a user would run it. The test checks failing statements, different results
+with causes, and the query cache of side A.
 """
 
 import json
@@ -39,7 +39,7 @@ TOO_LONG = f"strict mode rejects a string that is too long for its column ({MODE
 
 
 def prepare(server: Server) -> None:
-    """Create equal data on each server. The groups are not stored in sorted order."""
+    """Create equal data on each server. Rows of a group are not stored in sorted order."""
     server.execute("CREATE DATABASE shop")
     server.execute("CREATE TABLE t (id INT PRIMARY KEY, g INT, name VARCHAR(20), `rank` INT)", db="shop")
     server.execute("CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, word VARCHAR(3))", db="shop")
@@ -49,7 +49,7 @@ def prepare(server: Server) -> None:
 
 @pytest.fixture(scope="module")
 def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Server]]:
-    """Start MySQL 5.7 with old settings, and 8.0 with defaults."""
+    """Start MySQL 5.7 with old settings, and MySQL 8.0 with its defaults."""
     if any(find_program(kind) is None for kind in ("mysql-5.7", "mysql-8.0")):
         skip_loudly(request, "an evening from MySQL 5.7 to 8.0: one of them is not here (make servers)")
     old = {"query-cache-type": "1", "query-cache-size": "16M", "sql-mode": ""}
@@ -63,7 +63,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Server]]:
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a tape of one second of traffic without errors."""
+    """Make a tape with one second of traffic without errors."""
     events: list[dict[str, Any]] = []
     for number in range(REPEATS * len(STATEMENTS)):
         name = list(STATEMENTS)[number % len(STATEMENTS)]
@@ -82,7 +82,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def compare(pair: tuple[Server, Server], tape: Path, folder: Path, *options: str) -> tuple[Result, dict[str, Any]]:
-    """Run one comparison. Return its result and the JSON report."""
+    """Run one comparison. Return its result and its JSON report."""
     targets = [
         word for side, server in zip("ab", pair, strict=True) for word in ("--target", f"{side}={server.url('shop')}")
     ]
@@ -96,8 +96,8 @@ def compare(pair: tuple[Server, Server], tape: Path, folder: Path, *options: str
 def test_upgrade_comparison_finds_every_planted_difference(
     pair: tuple[Server, Server], tape: Path, tmp_path: Path
 ) -> None:
-    """The report lists each difference in the right part, and the query cache above the answer. Statements that fail on
-    both sides fail the gate.
+    """The report lists each difference in the right part, and mentions the query cache above the answer. Statements
+    that fail on both sides make --fail-on fail.
     """
     done, report = compare(pair, tape, tmp_path)
     assert done.return_value == 3
@@ -126,10 +126,10 @@ def test_upgrade_comparison_finds_every_planted_difference(
     assert flat.index("What to do") < flat.index("Totals")
 
 
-def test_query_cache_is_disabled_only_in_replay_sessions(
+def test_query_cache_is_disabled_only_for_replay_sessions(
     pair: tuple[Server, Server], tape: Path, tmp_path: Path
 ) -> None:
-    """The server without a query cache gets no such statement."""
+    """A server without a query cache gets no statement about the query cache."""
     done, report = compare(pair, tape, tmp_path, "--no-query-cache")
     assert report["query_cache"]["a"]["hits"] == 0
     assert pair[0].execute("SELECT @@GLOBAL.query_cache_type") == (("ON",),)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays on real servers reproduce the recording: results, clock, ids, users, TLS, KILL, limits and speed."""
+"""Replays on real servers that reproduce the recording: results, clock, ids, users, TLS, KILL, limits and speed."""
 
 import dataclasses
 import json
@@ -42,7 +42,7 @@ def recorded(server: Server, tmp_path: Path, talk: Any, **connect: Any) -> Path:
 
 
 def say(connection: Any, *statements: str) -> None:
-    """Run statements and read all of their results."""
+    """Run statements, and read all of their results."""
     with connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
@@ -52,7 +52,7 @@ def say(connection: Any, *statements: str) -> None:
 
 @pytest.mark.sampled
 def test_result_checksums_find_changed_data_order_and_rows(any_shop: Server, tmp_path: Path) -> None:
-    """Equal data gives equal checksums. Each kind of difference is reported under its own name."""
+    """Equal data gives equal checksums. The report names each kind of difference."""
 
     def fill(third: str) -> None:
         any_shop.execute("DROP TABLE IF EXISTS shop.r")
@@ -90,7 +90,7 @@ def test_result_checksums_find_changed_data_order_and_rows(any_shop: Server, tmp
 
 @pytest.mark.sampled
 def test_original_clock_and_ids_are_reproduced(any_shop: Server, tmp_path: Path) -> None:
-    """With the overrides for clock and ids, NOW() returns the recorded time and each row gets its recorded id."""
+    """With --now original and --insert-id original, NOW() returns the recorded time, and each row gets its recorded id."""
     any_shop.execute("CREATE TABLE shop.n (id INT AUTO_INCREMENT PRIMARY KEY, at DATETIME(6))")
     events = [
         {"statement": "SET time_zone = '+00:00'", "class": "session", "db": "shop"},
@@ -107,7 +107,7 @@ def test_original_clock_and_ids_are_reproduced(any_shop: Server, tmp_path: Path)
 
 @pytest.mark.sampled
 def test_users_and_schemas_are_mapped(any_shop: Server, tmp_path: Path) -> None:
-    """The mapping also applies to COM_CHANGE_USER."""
+    """The mapping of users also applies to COM_CHANGE_USER."""
     any_shop.execute("CREATE DATABASE IF NOT EXISTS shop2")
     any_shop.execute("CREATE TABLE IF NOT EXISTS shop2.who (name VARCHAR(80), db VARCHAR(80))")
     any_shop.execute("DELETE FROM shop2.who")
@@ -141,7 +141,7 @@ def test_users_and_schemas_are_mapped(any_shop: Server, tmp_path: Path) -> None:
 
 
 def certificates(folder: Path) -> Iterator[str]:
-    """Make two certificate authorities and a server certificate. Yield the file names of the authorities."""
+    """Create two certificate authorities and a server certificate. Yield the file names of the authorities."""
 
     def openssl(*words: str) -> None:
         subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder, timeout=60)
@@ -158,8 +158,8 @@ def certificates(folder: Path) -> Iterator[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql-8.0", "mysql-9"], "mysql-8.0"))
-def test_tls_modes_and_compression(kind: str, server_factory: Any, tmp_path: Path) -> None:
-    """Each TLS mode is tried with and without TLS on the server, and with a right and a wrong certificate."""
+def test_each_tls_mode_and_compression_can_be_used(kind: str, server_factory: Any, tmp_path: Path) -> None:
+    """Each TLS mode is tried against a server with TLS and a server without TLS. The certificate is right or wrong."""
     list(certificates(tmp_path))
     for name in ("ca.pem", "s.pem", "s.key"):
         (tmp_path / name).chmod(0o644)
@@ -215,7 +215,7 @@ def test_tls_modes_and_compression(kind: str, server_factory: Any, tmp_path: Pat
 
 @pytest.mark.sampled
 def test_kill_uses_the_connection_ids_of_the_replay(any_shop: Server, tmp_path: Path) -> None:
-    """KILL QUERY ends the statement of the same session in the replay."""
+    """KILL QUERY contains a recorded connection id. The replay kills the statement of the corresponding session."""
     kill = {"class": "admin", "flags": flag_bits(danger="kill")}
     events = [
         {"session": 1, "thread_id": 41, "statement": "SELECT SLEEP(120)", "start_ns": T0},
@@ -232,7 +232,7 @@ def test_kill_uses_the_connection_ids_of_the_replay(any_shop: Server, tmp_path: 
 
 
 @pytest.mark.sampled
-def test_statement_timeout_ends_the_statement_but_not_its_session(any_shop: Server, tmp_path: Path) -> None:
+def test_statement_timeout_ends_only_the_statement(any_shop: Server, tmp_path: Path) -> None:
     events = [{"statement": "SELECT SLEEP(30), COUNT(*) FROM log"}, {"statement": "SELECT 1"}]
     tape = make_tape(tmp_path / "t.tape", [{**event, "db": "shop"} for event in events])
     given = options(any_shop, tmp_path / "a.run", statement_timeout_ns=3 * SECOND, pace=Pace("none"))
@@ -242,8 +242,8 @@ def test_statement_timeout_ends_the_statement_but_not_its_session(any_shop: Serv
     assert outcomes(summary.path, "done_ns - sent_ns < 20000000000") == [(True,), (True,)]
 
 
-def test_lost_session_reopens_after_its_transaction(shop: Server, tmp_path: Path) -> None:
-    """The reopened session has its previous schema and user."""
+def test_lost_session_reopens_after_the_lost_transaction(shop: Server, tmp_path: Path) -> None:
+    """The new connection of the session has the previous schema and user."""
     events = [
         {"statement": "SELECT 1", "start_ns": T0, "db": "shop"},
         {"statement": "SELECT SLEEP(60)", "start_ns": T0 + 100 * MS, "db": "shop"},
@@ -263,14 +263,14 @@ def test_lost_session_reopens_after_its_transaction(shop: Server, tmp_path: Path
     assert shop.execute("SELECT session, seq FROM shop.log") == ((1, 3),)
 
 
-def test_max_errors_ends_the_run_as_partial(shop: Server, tmp_path: Path) -> None:
+def test_max_errors_option_ends_the_run_as_partial(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT nothing_{n}"} for n in range(10)])
     summary = replay(tape, options(shop, tmp_path / "a.run", max_errors=3, pace=Pace("none")))
     assert accounting(summary) == (4, 0, 0, 6)
     assert "more statements failed than --max-errors allows" in summary.info["partial"]
 
 
-def test_speed_changes_during_a_run(shop: Server, tmp_path: Path) -> None:
+def test_speed_can_change_during_a_run(shop: Server, tmp_path: Path) -> None:
     """The run records the time of each speed change."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "start_ns": T0 + n * SECOND} for n in (0, 1, 60)])
     run = tmp_path / "a.run"
@@ -294,8 +294,10 @@ def test_speed_changes_during_a_run(shop: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_run_pauses_and_stops_on_request(shop: Server, tmp_path: Path) -> None:
-    """A pause sends no statements and does not count as lateness. A stop request ends the run like Ctrl-C."""
+def test_run_can_be_paused_and_stopped(shop: Server, tmp_path: Path) -> None:
+    """During a pause, no statements are sent, and the pause does not count as lateness. A stop request ends the run
+    like Ctrl-C.
+    """
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "start_ns": T0 + n * SECOND} for n in (0, 2, 300)])
     run = tmp_path / "a.run"
 
@@ -361,9 +363,9 @@ def test_run_json_contains_the_run_options(shop: Server, tmp_path: Path) -> None
     assert (kept["pace"], kept["verify"], kept["order"], kept["on_lost"]) == ("think", True, "time", "end")
 
 
-def test_interrupted_run_is_resumed(shop: Server, tmp_path: Path) -> None:
-    """Both runs together send each event once, except interrupted transactions. These are repeated completely with
-    their session state.
+def test_interrupted_run_can_be_resumed(shop: Server, tmp_path: Path) -> None:
+    """The two runs together send each event once, except events of interrupted transactions. An interrupted transaction
+    is repeated completely, with its session state.
     """
     note = "INSERT INTO log (session, seq) VALUES ({}, {})"
     events = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`capture --follow` of a real server's slow log during log rotation: all statements reach the tape, and a finished
-part can be cut out.
+"""Tests of `capture --follow` with the slow log of a real server. During log rotation, all statements reach the tape. A
+finished part of the tape can be cut out.
 """
 
 import gzip
@@ -30,7 +30,7 @@ CLIENTS, EACH = 4, 25
 
 
 class Work:
-    """Clients whose statements are numbered."""
+    """Clients that send numbered statements."""
 
     def __init__(self, server: Server) -> None:
         self._clients = [server.connect("shop", autocommit=True) for _ in range(CLIENTS)]
@@ -68,7 +68,7 @@ def turn_over(server: Server, log: Path, way: str) -> None:
 
 
 def numbers(tape: Path) -> list[int]:
-    """Return the numbers of the INSERTs in the published parts of a tape."""
+    """Return the numbers in the INSERTs of a tape's published parts."""
     parts = [str(tape / part["file"]) for part in json.loads((tape / "tape.json").read_text())["parts"]]
     if not parts:
         return []
@@ -86,8 +86,8 @@ def numbers(tape: Path) -> list[int]:
 def test_rotated_log_is_followed_without_loss(
     kind: str, mariadb_factory: ServerFactory, mysql80_factory: ServerFactory, tmp_path: Path
 ) -> None:
-    """The log is renamed and compressed, copied and truncated, or removed. The tape is cut while the capture still
-    runs.
+    """The log is renamed and compressed, copied and truncated, or removed. The tape is cut while the capture is still
+    running.
     """
     factory = mariadb_factory if kind == "mariadb" else mysql80_factory
     server = factory({"slow_query_log": "1", "long_query_time": "0"})
@@ -101,7 +101,7 @@ def test_rotated_log_is_followed_without_loss(
     work = Work(server)
     for way in ("rename", "truncate", "remove"):
         work.go_on()
-        # The capture must begin to read a log file before the next rotation.
+        # The capture must start to read a log file before the next rotation.
         wait_until(lambda: len(numbers(tape)) >= work.done - CLIENTS * EACH + 1, "it keeps up")
         turn_over(server, log, way)
     work.go_on()
@@ -114,7 +114,7 @@ def test_rotated_log_is_followed_without_loss(
     assert len(missing) <= CLIENTS, missing
     assert min(missing, default=work.done) >= work.done - 2 * CLIENTS, (
         missing
-    )  # any of the parallel clients may be logged last
+    )  # each of the parallel clients may have the last entry of the log
     work.close()
     child.send_signal(signal.SIGTERM)
     out, err = child.communicate()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`capture --follow` killed at random moments: the tape contains all published events in order, and no others."""
+"""`capture --follow` is killed at random moments. The tape contains all published events in order, and no other events."""
 
 import random
 import signal
@@ -35,8 +35,8 @@ def statements_of(tape: Path) -> list[bytes]:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_killed_capture_leaves_a_readable_tape(seed: int, tmp_path: Path) -> None:
-    """After SIGKILL the tape is marked as killed and contains the beginning of the log. After other signals it contains
-    the whole log.
+    """After SIGKILL, the tape is marked as killed and contains the beginning of the log. After other signals, the tape
+    contains the whole log.
     """
     chance, ending = random.Random(seed), ENDINGS[seed]
     tape = tmp_path / "live.tape"
@@ -68,6 +68,6 @@ def test_killed_capture_leaves_a_readable_tape(seed: int, tmp_path: Path) -> Non
     else:
         written = [number for number in range(len(STATEMENTS)) if len(slow_log(STATEMENTS[: number + 1])) <= moment]
         assert len(found) >= len(written)
-        # The log may end inside an event header, which then counts as text of the previous statement.
+        # The log may end inside an event header. The partial header then counts as text of the previous statement.
         assert found[: len(written) - 1] == STATEMENTS[: len(written) - 1]
         assert child.returncode in (0, 4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay follows a tape during its capture: to the capture's end, after a kill, and with dropped parts."""
+"""A replay that follows a tape during its capture. The capture ends normally, is killed, or drops parts."""
 
 import json
 import signal
@@ -26,7 +26,7 @@ PAUSE_S = 0.01
 
 
 class Traffic:
-    """Clients that insert numbers until they are stopped, a few per connection."""
+    """Clients that insert numbers until they are stopped. Each connection inserts a few numbers."""
 
     def __init__(self, server: Server) -> None:
         self._server, self._stop = server, threading.Event()
@@ -57,7 +57,9 @@ class Traffic:
 
 
 class Scene:
-    """A server with traffic, a capture that follows its log, and a replay that follows the tape to another server."""
+    """A server with traffic, a capture that follows the server's log, and a replay that follows the tape. The replay
+    sends the events to another server.
+    """
 
     def __init__(self, source: Server, target: Server, folder: Path, *capture: str) -> None:
         for server in (source, target):
@@ -86,7 +88,7 @@ class Scene:
         return int(self.target.execute("SELECT count(*) FROM shop.t")[0][0])
 
     def replay(self, *options: str) -> "subprocess.Popen[str]":
-        """Start a replay that follows the tape."""
+        """Start a replay that follows the tape of the capture."""
         command = [sys.executable, "-m", "querytape", "replay", str(self.tape), "--follow", "--target"]
         command += [self.target.url(), "--allow-writes", "--target-is-disposable", "--partial-ok", *options]
         return start([*command, "-o", str(self.run)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -99,15 +101,18 @@ class Scene:
 def servers(
     request: pytest.FixtureRequest, mariadb_factory: ServerFactory, mysql80_factory: ServerFactory
 ) -> tuple[Server, Server]:
-    """Start a server that logs every statement to its slow log, and a target."""
+    """Start a target, and a server that writes every statement to its slow log."""
     factory = mariadb_factory if request.param == "mariadb" else mysql80_factory
     logs = {"slow_query_log": "1", "long_query_time": "0"}
-    # A slow log has no Quit, so the target needs many connections for sessions that stay open.
+    # A slow log has no Quit commands. Sessions of the replay therefore stay open, and the target needs many
+    # connections.
     return factory(logs), factory({"max_connections": "1000"})
 
 
 def test_tape_is_replayed_during_its_capture(servers: tuple[Server, Server], tmp_path: Path) -> None:
-    """The replay also sends events captured after its start, up to the capture's end. The accounting balances."""
+    """The replay also sends events that were captured after the replay started, until the capture ends. The accounting
+    balances.
+    """
     scene = Scene(*servers, tmp_path)
     replay = scene.replay()
     wait_until(lambda: scene.arrived > 0, "the replay sends")
@@ -130,10 +135,10 @@ def test_tape_is_replayed_during_its_capture(servers: tuple[Server, Server], tmp
 
 @pytest.mark.long
 @pytest.mark.parametrize("how", ["capture killed", "replay stopped", "replay killed", "parts dropped"])
-def test_early_end_of_capture_or_replay_is_accounted_for(
+def test_accounting_is_complete_if_capture_or_replay_ends_early(
     mariadb_factory: ServerFactory, tmp_path: Path, how: str
 ) -> None:
-    """Published events are replayed. Lost events are reported first and in the exit code."""
+    """Published events are replayed. Lost events are reported in the first output lines and by the exit code."""
     servers = mariadb_factory({"slow_query_log": "1", "long_query_time": "0"}), mariadb_factory({})
     scene = Scene(*servers, tmp_path, *(("--keep", "1s") if how == "parts dropped" else ()))
     replay = scene.replay()
@@ -144,7 +149,7 @@ def test_early_end_of_capture_or_replay_is_accounted_for(
         replay.send_signal(signal.SIGINT)
     elif how == "parts dropped":
         replay.send_signal(signal.SIGSTOP)
-        taken = scene.published  # upper bound of the events that the replay has read
+        taken = scene.published  # upper bound of the number of events that the replay has read
         wait_until(lambda: dropped(scene.tape) > taken, "parts went that it had not taken")
         replay.send_signal(signal.SIGCONT)
     out, err = ("", "")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--insert-id original` with different auto-increment steps on source and target gives equal rows, or exit code 4."""
+"""`--insert-id original` if source and target have different auto-increment steps. The rows are equal, or the exit code
+is 4.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,7 +33,7 @@ SCHEMA = (
     "CREATE TRIGGER shop.counted BEFORE UPDATE ON shop.p FOR EACH ROW SET NEW.t = REPLACE(NEW.t, 'a', 'b')",
     "CREATE PROCEDURE shop.note() INSERT INTO log (t) VALUES ('x'), ('y')",
 )
-# Statements that insert several rows or change existing rows.
+# Statements that insert several rows or change rows.
 WRITES = (
     "INSERT INTO a (u, t) VALUES (1, 'a'), (2, 'b'), (3, 'c')",
     "INSERT INTO a (u, t) SELECT u + 10, t FROM a ORDER BY id",
@@ -57,7 +59,7 @@ WRITES = (
 
 
 def start(server: Server, first: int, steps: tuple[int, int]) -> None:
-    """Create the schema on a server with `steps` (increment, offset) and the first id `first`."""
+    """Create the schema on a server. `steps` is the auto-increment (increment, offset), and `first` is the first id."""
     for name, value in zip(("increment", "offset"), steps, strict=True):
         server.execute(f"SET GLOBAL auto_increment_{name} = {value}")
     for statement in SCHEMA:
@@ -69,7 +71,9 @@ def rows(server: Server) -> list[Any]:
 
 
 def recorded(server: Server, folder: Path, texts: Sequence[str], source: bool = True) -> Path:
-    """Run the statements through a relay and return the tape. If `source`, the capture reads the server's variables."""
+    """Run the statements through a relay, and return the tape. If `source`, the capture reads the variables of the
+    server.
+    """
     folder.mkdir()
     with Relay(server.port) as relay:
         given: dict[str, Any] = {"user": "root", "database": "shop", "autocommit": True, "ssl_disabled": True}
@@ -83,7 +87,7 @@ def recorded(server: Server, folder: Path, texts: Sequence[str], source: bool = 
 
 
 def replayed(server: Server, tape: Path) -> RunSummary:
-    """Replay with the original ids."""
+    """Replay a tape with --insert-id original."""
     given = options(
         server, tape.with_name("t.run"), overrides=Overrides(ids=True), pace=Pace("none"), query_plans=False
     )
@@ -91,7 +95,7 @@ def replayed(server: Server, tape: Path) -> RunSummary:
 
 
 def ended(summary: RunSummary) -> tuple[int, int]:
-    """Return the number of INSERTs with unknown ids, and the exit code."""
+    """Return the number of INSERTs with unknown ids and the exit code of a replay."""
     return summary.info["plan"]["ids_unknown"], exit_code(summary)
 
 
@@ -100,7 +104,7 @@ def ended(summary: RunSummary) -> tuple[int, int]:
 def test_servers_with_different_id_steps_get_equal_rows(
     server_factory: ServerFactory, tmp_path: Path, kind: str
 ) -> None:
-    """The test replays all kinds of multi-row writes in both directions."""
+    """All kinds of multi-row writes are replayed, with each server as the source once."""
     source, target = server_factory(kind), server_factory(kind)
     for number, (there, here) in enumerate((((3, 2), (1, 1)), ((1, 1), (5, 4)))):
         start(source, 1, there)
@@ -110,18 +114,18 @@ def test_servers_with_different_id_steps_get_equal_rows(
         assert rows(target) == rows(source)
         assert (summary.errors, *ended(summary)) == ({}, 0, 0)
 
-    # The default step of the target differs from the source's. SET ... = DEFAULT must restore the source's step.
+    # The default steps of target and source differ. SET ... = DEFAULT must restore the step of the source.
     start(source, 1, (1, 1))
     texts = ("SET auto_increment_increment = 7", "SET auto_increment_increment = DEFAULT", WRITES[0], "SELECT 1")
     assert ended(replayed(target, recorded(source, tmp_path / "default", texts))) == (1, 4)
 
-    # The source's steps are unknown. A single row needs no step.
+    # The steps of the source are unknown. The INSERT of a single row needs no step.
     start(source, 1, (1, 1))
     texts = (WRITES[0], "INSERT INTO a (u) VALUES (5)", "REPLACE INTO a (u) VALUES (5)", WRITES[1])
     tape = recorded(source, tmp_path / "unknown", texts, source=False)
     start(target, 5000, (1, 1))
     assert ended(replayed(target, tape)) == (2, 4)
 
-    # A trigger and a routine insert rows. The UPDATE fires no trigger.
+    # A trigger and a routine insert rows. The UPDATE activates no trigger.
     hidden = ("INSERT INTO plain VALUES ('a'), ('b')", "UPDATE plain SET t = 'c'", "CALL note()")
     assert ended(replayed(target, recorded(source, tmp_path / "hidden", hidden))) == (2, 4)

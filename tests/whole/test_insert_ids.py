@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--insert-id original`: each INSERT of a multi-statement gets its original id. A source without ids is reported."""
+"""`--insert-id original`: each INSERT of a multi-statement gets its original id. A tape without ids is reported."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -38,7 +38,7 @@ TEXTS = (
 
 
 def fresh_schema(server: Server, first: int) -> None:
-    """Create the schema with `first` as the first generated id."""
+    """Create the schema. `first` is the first generated id."""
     for statement in SCHEMA:
         server.execute(statement.format(first=first), db=None if "DATABASE" in statement else "shop")
 
@@ -48,11 +48,11 @@ def contents(server: Server) -> list[Any]:
 
 
 def run_texts(port: int, texts: tuple[str, ...]) -> None:
-    """Send each text as one command and read all results."""
+    """Send each text as one command, and read all of its results."""
     given: dict[str, Any] = {"user": "root", "database": "shop", "autocommit": True, "ssl_disabled": True}
     con: Any = pymysql.connect(host="127.0.0.1", port=port, client_flag=CLIENT.MULTI_STATEMENTS, **given)
     for text in texts:
-        with suppress(pymysql.err.ProgrammingError):  # one table is missing on purpose
+        with suppress(pymysql.err.ProgrammingError):  # one of the tables is missing on purpose
             con.query(text)
             while con._result.has_next:
                 con.next_result()
@@ -60,7 +60,7 @@ def run_texts(port: int, texts: tuple[str, ...]) -> None:
 
 
 def recorded(server: Server, tmp_path: Path, texts: tuple[str, ...]) -> Path:
-    """Run the texts through a relay and return the tape."""
+    """Run the texts through a relay, and return the tape."""
     with Relay(server.port) as relay:
         run_texts(relay.port, texts)
     return relay.capture(tmp_path / "ids.tape")
@@ -68,7 +68,9 @@ def recorded(server: Server, tmp_path: Path, texts: tuple[str, ...]) -> Path:
 
 @pytest.mark.sampled
 def test_each_statement_of_a_multi_statement_gets_its_id(server: Server, tmp_path: Path) -> None:
-    """Without the option, the target would generate different ids. All rows and the results of later reads are equal."""
+    """Without --insert-id original, the target would generate different ids. All rows, and the results of later reads,
+    are equal.
+    """
     fresh_schema(server, 1)
     tape = recorded(server, tmp_path, TEXTS)
     want = contents(server)
@@ -77,7 +79,7 @@ def test_each_statement_of_a_multi_statement_gets_its_id(server: Server, tmp_pat
     summary = replay(tape, options(server, tmp_path / "ids.run", overrides=Overrides(ids=True), verify=True))
     accounting(summary)
     assert contents(server) == want
-    assert summary.info["plan"]["ids_unknown"] == 1  # a multi-row INSERT: the tape lacks the id step
+    assert summary.info["plan"]["ids_unknown"] == 1  # multi-row INSERT; the tape lacks the auto-increment step
     assert summary.info["accounting"]["overrides_failed"] == 0
     sums = found(tape, f"SELECT e.checksum, o.checksum FROM events e JOIN '{summary.path}/outcomes/*.parquet' o"
                  " USING (session, seq) WHERE e.checksum IS NOT NULL")  # fmt: skip
@@ -107,7 +109,7 @@ NAMED_BY_MARIADB = (
 
 @pytest.mark.sampled
 def test_executed_and_wrapped_inserts_get_their_ids(server: Server, tmp_path: Path) -> None:
-    """The statements are EXECUTE of an INSERT that was prepared as text, and SET STATEMENT ... FOR INSERT."""
+    """The statements are an EXECUTE of an INSERT that was prepared as text, and SET STATEMENT ... FOR INSERT."""
     fresh_schema(server, 1)
     texts = NAMED + (NAMED_BY_MARIADB if server.kind == "mariadb" else ())
     tape = recorded(server, tmp_path, texts)
@@ -120,8 +122,10 @@ def test_executed_and_wrapped_inserts_get_their_ids(server: Server, tmp_path: Pa
 
 
 @pytest.mark.long
-def test_inserts_without_an_id_in_the_answer_are_counted(server: Server, tmp_path: Path) -> None:
-    """A statement prepared from a variable has an unknown text. An INSERT ... RETURNING answers with rows."""
+def test_inserts_whose_id_is_not_in_the_answer_are_counted(server: Server, tmp_path: Path) -> None:
+    """If a statement was prepared from a variable, its text is unknown. The answer to INSERT ... RETURNING has rows
+    instead of an id.
+    """
     texts = ("SET @q = 'INSERT INTO a (t) VALUES (1)'", "PREPARE s FROM @q", "EXECUTE s")
     for name, text in (("v", texts), ("r", ("INSERT INTO a (t) VALUES ('x') RETURNING t",))):
         if name == "r" and server.kind != "mariadb":
@@ -134,7 +138,9 @@ def test_inserts_without_an_id_in_the_answer_are_counted(server: Server, tmp_pat
 
 @pytest.mark.sampled
 def test_timestamp_set_by_the_session_is_kept(server: Server, tmp_path: Path) -> None:
-    """`--now original` does not override SET timestamp. It sets the clock again after the session restores the default."""
+    """If a session sets its timestamp, `--now original` does not change the timestamp. After the session restores the
+    default, `--now original` sets the clock again.
+    """
     fresh_schema(server, 1)
     server.execute("CREATE TABLE shop.at (id INT PRIMARY KEY, seen DATETIME, made TIMESTAMP DEFAULT CURRENT_TIMESTAMP)")
     texts = [f"INSERT INTO at (id, seen) VALUES ({n}, NOW())" for n in range(8)]
@@ -151,9 +157,9 @@ def test_timestamp_set_by_the_session_is_kept(server: Server, tmp_path: Path) ->
 
 
 @pytest.mark.sampled
-def test_sql_mode_decides_which_inserts_get_ids(server: Server, tmp_path: Path) -> None:
-    """The sql_mode changes the meaning of backslashes and of "...". The replay must split a multi-statement as the
-    server did.
+def test_sql_mode_decides_which_texts_are_inserts(server: Server, tmp_path: Path) -> None:
+    """The sql_mode changes the meaning of backslashes and of double quotes. The replay must split a multi-statement in
+    the same way as the server.
     """
     texts = (
         "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'",
@@ -167,12 +173,12 @@ def test_sql_mode_decides_which_inserts_get_ids(server: Server, tmp_path: Path) 
     fresh_schema(server, 5000)
     summary = replay(tape, options(server, tmp_path / "ids.run", overrides=Overrides(ids=True)))
     assert contents(server) == want
-    assert summary.info["plan"]["ids_unknown"] == 1  # a multi-row INSERT: the tape lacks the id step
+    assert summary.info["plan"]["ids_unknown"] == 1  # multi-row INSERT; the tape lacks the auto-increment step
 
 
 @pytest.mark.long
-def test_unknown_ids_of_a_call_are_reported(server: Server, tmp_path: Path) -> None:
-    """A CALL answers several times, so its id cannot be assigned to a statement. The first output lines and the exit
+def test_unknown_insert_ids_of_a_call_are_reported(server: Server, tmp_path: Path) -> None:
+    """A CALL gives several answers, so an id cannot be assigned to a statement. The first output lines and the exit
     code report this.
     """
     fresh_schema(server, 1)
@@ -184,8 +190,8 @@ def test_unknown_ids_of_a_call_are_reported(server: Server, tmp_path: Path) -> N
 
 
 @pytest.mark.long
-def test_missing_ids_of_a_log_are_counted(server: Server, tmp_path: Path) -> None:
-    """INSERTs of a log count only if the target generates ids for them."""
+def test_missing_insert_ids_of_a_log_are_counted(server: Server, tmp_path: Path) -> None:
+    """An INSERT from a log is counted only if the target generates an id for it."""
     fresh_schema(server, 1)
     event = {"class": "write", "db": "shop"}
     for name, statement, code in (
@@ -198,6 +204,6 @@ def test_missing_ids_of_a_log_are_counted(server: Server, tmp_path: Path) -> Non
 
 
 def replayed(server: Server, tape: Path, run: Path) -> tuple[int, str]:
-    """Replay a tape. Return the command's exit code and its summary."""
+    """Replay a tape. Return the exit code of the command and its summary."""
     summary = replay(tape, options(server, run, overrides=Overrides(ids=True), pace=Pace("none")))
     return exit_code(summary), "\n".join(summary_lines(summary))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All kinds of transactions and locks on real servers: a replay with --order commit ends with the original rows.
-
-Four clients change the same rows with sums that do not commute. Each workload is recorded as packets. No two autocommit
-writes change the same row, because their order would be a guess (docs/order.md).
+"""All kinds of transactions and locks on real servers. A replay with --order commit ends with the original rows. Four
+clients change the same rows, and the changes do not commute. Each workload is recorded as packets. No two autocommit
+writes change the same row, because the order of such writes cannot be known (docs/order.md).
 """
 
 import random
@@ -28,7 +27,7 @@ from ..conftest import ServerFactory
 Say = Callable[[str], Any]
 CLIENTS, ROUNDS = 4, 15
 DEADLOCK = 1213
-NOT_IN_THIS_STATE, DEADLOCK_OF_XA = 1399, 1614  # errors of XA END after a deadlock: MariaDB, MySQL
+NOT_IN_THIS_STATE, DEADLOCK_OF_XA = 1399, 1614  # errors of XA END after a deadlock, on MariaDB and on MySQL
 
 
 def change(say: Say, rng: random.Random) -> None:
@@ -37,7 +36,7 @@ def change(say: Say, rng: random.Random) -> None:
 
 
 def user_lock(say: Say, rng: random.Random) -> None:
-    """Hold GET_LOCK during autocommit writes and release it in one of two ways."""
+    """Hold GET_LOCK during autocommit writes. Release the lock in one of two ways."""
     say("SELECT GET_LOCK('nightly', 20)")
     say("UPDATE slow_counter SET n = (n * 3 + 1) % 1000003")
     say("SELECT IS_USED_LOCK('nightly') IS NULL")
@@ -53,7 +52,7 @@ def user_lock_and_transaction(say: Say, rng: random.Random) -> None:
 
 
 def plain(say: Say, rng: random.Random) -> None:
-    """Run a transaction with BEGIN and COMMIT."""
+    """Run a transaction from BEGIN to COMMIT."""
     say("BEGIN")
     change(say, rng)
     say(f"INSERT INTO log SELECT NULL, n FROM counter WHERE id = {rng.randint(1, 2)}")
@@ -81,7 +80,7 @@ def xa(say: Say, rng: random.Random) -> None:
 
 
 def savepoint(say: Say, rng: random.Random) -> None:
-    """Undo or release a savepoint."""
+    """Set a savepoint. Then roll back to it or release it."""
     say("BEGIN")
     say("UPDATE counter SET n = (n * 3 + 1) % 1000003 WHERE id = 1")
     say("SAVEPOINT here")
@@ -99,7 +98,7 @@ def locked_tables(say: Say, rng: random.Random) -> None:
 
 
 def by_hand(say: Say, rng: random.Random) -> None:
-    """Write with autocommit disabled."""
+    """Write with autocommit disabled. End the transaction by COMMIT, ROLLBACK or COMMIT AND CHAIN."""
     say("SET autocommit = 0")
     change(say, rng)
     say(rng.choice(("COMMIT", "ROLLBACK", "COMMIT AND CHAIN")))
@@ -108,7 +107,7 @@ def by_hand(say: Say, rng: random.Random) -> None:
 
 
 def snapshot(say: Say, rng: random.Random) -> None:
-    """Take a snapshot before the row lock."""
+    """Start a transaction with a snapshot that is older than its row lock."""
     say("START TRANSACTION WITH CONSISTENT SNAPSHOT")
     say("SELECT n FROM counter WHERE id = 1")
     change(say, rng)
@@ -116,7 +115,7 @@ def snapshot(say: Say, rng: random.Random) -> None:
 
 
 def ddl_inside(say: Say, rng: random.Random) -> None:
-    """End a transaction implicitly with DDL."""
+    """End a transaction implicitly by DDL."""
     say("BEGIN")
     change(say, rng)
     say(
@@ -137,7 +136,7 @@ def changed_table(say: Say, rng: random.Random) -> None:
 
 
 def changed_inside(say: Say, rng: random.Random) -> None:
-    """End a transaction implicitly with ALTER TABLE, which also waits for other users of the table."""
+    """End a transaction implicitly by ALTER TABLE, which also waits for other users of the table."""
     say("BEGIN")
     change(say, rng)
     say(f"ALTER TABLE counter COMMENT = '{rng.randint(1, 9)}'")
@@ -152,7 +151,7 @@ TABLES = ("counter", "slow_counter", "log", "emptied")
 
 
 def create(server: Server) -> None:
-    """Create the tables with their initial rows."""
+    """Create the tables with the rows before the workload."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop")
     for name in TABLES:
@@ -166,7 +165,7 @@ def rows(server: Server) -> dict[str, Any]:
 
 
 def drive(port: int, scripts: tuple[Callable[[Say, random.Random], None], ...], client: int) -> None:
-    """Run one client, which continues with the next transaction after a deadlock."""
+    """Run one client. After a deadlock, it continues with the next transaction."""
     rng = random.Random(client)
     con = pymysql.connect(host="127.0.0.1", port=port, user="root", database="shop", autocommit=True, ssl_disabled=True)
     with con, con.cursor() as cursor:
@@ -184,7 +183,7 @@ def drive(port: int, scripts: tuple[Callable[[Say, random.Random], None], ...], 
 def test_replay_of_each_transaction_kind_ends_with_the_original_rows(
     name: str, kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """No wait is broken. Only victims of recorded deadlocks fail."""
+    """No order wait times out. Only statements that had a deadlock in the recording fail."""
     may_capture(request)
     server = server_factory(kind)
     create(server)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A row larger than the session's memory limit ends its connection. The run reports and counts the reason."""
+"""If a row is larger than the memory limit of a session, the session's connection ends. The run reports and counts the
+reason.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,7 +30,9 @@ def server() -> Iterator[Server]:
 def test_oversized_row_ends_only_its_session(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, verify: bool
 ) -> None:
-    """The row arrives in one packet or in several. Other failures do not count as oversized rows."""
+    """The row arrives in one packet or in several packets. A failure for another reason does not count as an oversized
+    row.
+    """
     monkeypatch.setattr(engine_options, "MIN_ROW_BYTES", MIB)
     monkeypatch.setattr(engine_options, "ROWS_BYTES", MIB)
     monkeypatch.setattr(engine_options, "MAX_ROW_BYTES", MIB if size < 18 * MIB else 36 * MIB)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions of loaded libraries can act on the server in any session. A replay of reads, query plans and quick mode
-call none.
+"""Functions from loaded libraries, which can act on the server in any session. Replays of reads, query plans and quick
+mode call none of these functions.
 """
 
 import shutil
@@ -57,7 +57,7 @@ STORED = (
 
 
 class Told(Watcher):
-    """Records the texts of the pre-flight findings."""
+    """Records the texts of the pre-flight checks."""
 
     def __init__(self, said: list[str]) -> None:
         self.said = said
@@ -68,11 +68,11 @@ class Told(Watcher):
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
-def test_read_replay_calls_no_library_function(
+def test_replay_of_reads_calls_no_library_function(
     server_factory: Callable[..., Server], tmp_path: Path, request: pytest.FixtureRequest, kind: str
 ) -> None:
-    """The test writes the call in several forms. The pre-flight names the function, and unsent statements are counted.
-    An option allows the call.
+    """The statements write the call in several forms. The pre-flight check names the function, and statements that are
+    not sent are counted. An option allows the call.
     """
     if shutil.which("gcc") is None:
         skip_loudly(request, "no gcc: functions of libraries are not tried")

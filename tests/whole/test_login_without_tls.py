@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logins with caching_sha2_password and sha256_password without TLS, by both clients, on real servers."""
+"""Logins with caching_sha2_password and sha256_password without TLS on real servers. Both clients of querytape log in:
+the Python client and the replay engine.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +20,7 @@ from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options
 
 PASSWORD = "s3cret-" * 3
-ELSEWHERE = "0.0.0.0"  # reaches this host but is not a loopback address, like a remote server
+ELSEWHERE = "0.0.0.0"  # this host through a non-loopback address, like a remote server
 WAYS = ("--ssl-mode", "--server-public-key-path", "--get-server-public-key")
 KINDS = [
     ("mysql-8.0", "caching_sha2_password"),
@@ -29,7 +31,7 @@ KINDS = [
 
 @pytest.fixture(params=KINDS, ids=lambda pair: "-".join(pair))
 def account(request: pytest.FixtureRequest, server_factory: Any, tmp_path: Path) -> tuple[Server, str, Path]:
-    """Return a server, an account name and the path of the server's public key."""
+    """Return a server, the authentication plugin of its account, and the path of the server's public key."""
     kind, plugin = request.param
     server = server_factory(kind)
     server.execute(f"CREATE USER app@'%' IDENTIFIED WITH {plugin} BY '{PASSWORD}'")
@@ -43,12 +45,9 @@ def account(request: pytest.FixtureRequest, server_factory: Any, tmp_path: Path)
 
 
 @pytest.mark.sampled
-def test_public_key_file_key_request_and_loopback_allow_the_login(
-    account: tuple[Server, str, Path], tmp_path: Path
-) -> None:
-    """Otherwise a remote login is refused, and the error lists these three ways.
-
-    FLUSH PRIVILEGES empties the password cache of caching_sha2_password before each login.
+def test_login_needs_a_key_file_a_key_request_or_loopback(account: tuple[Server, str, Path], tmp_path: Path) -> None:
+    """In all other cases, a remote login is refused. The error lists these three ways. Before each login, FLUSH
+    PRIVILEGES empties the password cache of caching_sha2_password.
     """
     server, _plugin, pem = account
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
@@ -74,8 +73,8 @@ def test_public_key_file_key_request_and_loopback_allow_the_login(
 
 
 @pytest.mark.sampled
-def test_engine_sessions_log_in_without_the_password_cache(account: tuple[Server, str, Path]) -> None:
-    """The control connection fills the server's cache, so this test uses only engine sessions."""
+def test_engine_sessions_log_in_with_an_empty_password_cache(account: tuple[Server, str, Path]) -> None:
+    """The control connection would fill the server's password cache. This test therefore uses only engine sessions."""
     from querytape.native.bindings.engine import EngineOptions
 
     from tests.helpers.logins import one_session
@@ -92,7 +91,7 @@ def test_engine_sessions_log_in_without_the_password_cache(account: tuple[Server
 
 @pytest.mark.sampled
 def test_cached_password_allows_the_login(account: tuple[Server, str, Path]) -> None:
-    """With a cached password, caching_sha2_password needs no key."""
+    """If the server has the password in its cache, caching_sha2_password needs no key."""
     server, plugin, _pem = account
     Target("app", "x", "127.0.0.1", server.port, password=PASSWORD).connect().close()
     elsewhere = Target("app", ELSEWHERE, ELSEWHERE, server.port, password=PASSWORD)
@@ -110,8 +109,8 @@ def test_cached_password_allows_the_login(account: tuple[Server, str, Path]) -> 
         ["replay", "capture-server", "capture-source", "inspect-source", "plans", "reads-to"], "replay", "plans"
     ),
 )
-def test_every_connecting_command_shows_the_same_refusal(command: str, mysql80_factory: Any, tmp_path: Path) -> None:
-    """Each command accepts the options that its error message names."""
+def test_every_command_that_connects_shows_the_same_refusal(command: str, mysql80_factory: Any, tmp_path: Path) -> None:
+    """Each command accepts the options that are named in its error message."""
     server = mysql80_factory()
     server.execute(f"CREATE USER app@'%' IDENTIFIED WITH caching_sha2_password BY '{PASSWORD}'")
     server.execute("GRANT ALL ON *.* TO app@'%'")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`--metrics` of complete commands: a failed start sends no statement, and a slow client delays nothing."""
+"""`--metrics` of complete commands. If the metrics server cannot start, no statement is sent. A slow metrics client
+delays nothing.
+"""
 
 import http.client
 import re
@@ -19,7 +21,7 @@ from tests.helpers.tapes import MS, T0, make_tape
 
 
 def begun(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
-    """Start a command with `--metrics :0`. Return its process and the URL of its metrics."""
+    """Start a command with `--metrics :0`. Return its process and the URL of the metrics."""
     command = [sys.executable, "-m", "querytape", *arguments, "--metrics", ":0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -30,7 +32,7 @@ def begun(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
 
 
 def until(process: "subprocess.Popen[str]", words: str) -> None:
-    """Read the command's error output up to a line with these words."""
+    """Read the command's error output until a line contains these words."""
     assert process.stderr is not None
     for line in process.stderr:
         if words in line:
@@ -39,7 +41,7 @@ def until(process: "subprocess.Popen[str]", words: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["replay", "sweep", "compare", "capture"])
-def test_used_port_is_an_error_before_any_work(command: str, mariadb: Server, tmp_path: Path) -> None:
+def test_metrics_port_in_use_is_an_error_before_any_work(command: str, mariadb: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -66,7 +68,7 @@ def arguments_of(command: str, tape: Path, server: Server, output: Path) -> list
 
 
 def slow_log(events: int) -> bytes:
-    """Return a slow log with this number of statements in two sessions."""
+    """Return a slow log with the given number of statements in two sessions."""
     entries = [
         f"# Time: 2026-11-20T12:00:{n % 60:02}.000000Z\n# User@Host: app[app] @ h [10.0.0.1]  Id: {8 + n % 2}\n"
         f"# Query_time: 0.001000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795176000;\nSELECT {n};\n"
@@ -76,7 +78,7 @@ def slow_log(events: int) -> bytes:
 
 
 def scrapes_of(url: str) -> tuple[list[Scrape], threading.Thread]:
-    """Scrape the metrics until the server stops. Return the results and the scraping thread."""
+    """Read the metrics until their server stops. Return the results and the reading thread."""
     found: list[Scrape] = []
 
     def ask() -> None:
@@ -90,8 +92,8 @@ def scrapes_of(url: str) -> tuple[list[Scrape], threading.Thread]:
 
 
 @pytest.mark.long
-def test_compare_metrics_are_labelled_by_side_and_round(mariadb: Server, tmp_path: Path) -> None:
-    """Warm-up rounds are included. The last values of each run cover all of its events."""
+def test_metrics_of_compare_are_labelled_by_side_and_round(mariadb: Server, tmp_path: Path) -> None:
+    """Warm-up rounds have metrics as well. The last metrics of each run count all of its events."""
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 50 * MS} for n in range(20)]
     tape = make_tape(tmp_path / "t.tape", events)
     words = arguments_of("compare", tape, mariadb, tmp_path / "c")
@@ -116,7 +118,7 @@ def test_compare_metrics_are_labelled_by_side_and_round(mariadb: Server, tmp_pat
 
 
 @pytest.mark.long
-def test_sweep_metrics_are_labelled_by_sessions(mariadb: Server, tmp_path: Path) -> None:
+def test_metrics_of_sweep_are_labelled_by_sessions(mariadb: Server, tmp_path: Path) -> None:
     events = [
         {"session": s, "statement": f"SELECT {n}", "start_ns": T0 + n * MS} for s in range(1, 4) for n in range(50)
     ]
@@ -132,7 +134,7 @@ def test_sweep_metrics_are_labelled_by_sessions(mariadb: Server, tmp_path: Path)
     assert ["2"] in levels
 
 
-def test_quick_mode_refuses_metrics(mariadb: Server, tmp_path: Path) -> None:
+def test_quick_mode_refuses_the_metrics_option(mariadb: Server, tmp_path: Path) -> None:
     words = arguments_of("compare", tmp_path / "t.tape", mariadb, tmp_path / "c")
     ended = run_here(*words, "--quick", "--metrics", ":0")
     assert ended.code == 2
@@ -140,8 +142,8 @@ def test_quick_mode_refuses_metrics(mariadb: Server, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_hanging_scrapers_do_not_delay_the_end_of_a_run(mariadb: Server, tmp_path: Path) -> None:
-    """Each hanging connection has sent half a request."""
+def test_hanging_metrics_clients_do_not_delay_the_end_of_a_run(mariadb: Server, tmp_path: Path) -> None:
+    """Each client has sent only half of its request."""
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 50 * MS} for n in range(40)]
     tape = make_tape(tmp_path / "t.tape", events)
     process, url = begun("replay", str(tape), "--target", mariadb.url(), "-o", str(tmp_path / "a.run"))

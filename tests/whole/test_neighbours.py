@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other programs next to real servers: equal servers get no false verdict, and a slower server is still found."""
+"""Load from other programs next to real servers. Equal servers get no false verdict, and a slower server is still
+detected.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,7 +17,7 @@ from tests.helpers.chance import repeated
 
 pytestmark = pytest.mark.long
 
-REPEATS, TOLERATED = 3, 1  # number of comparisons; other load may spoil TOLERATED of them
+REPEATS, TOLERATED = 3, 1  # number of comparisons; other load may make TOLERATED of them fail
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +28,14 @@ def servers() -> Iterator[list[Server]]:
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a tape of 3 seconds with four kinds of reads and a write."""
+    """Make a tape of 3 seconds with four kinds of reads and one kind of write."""
     return write_tape(tmp_path_factory.mktemp("tape"), 3)
 
 
 def test_load_next_to_one_side_causes_no_false_verdict(servers: list[Server], tape: Path, tmp_path: Path) -> None:
-    """Four busy loops run next to one of two equal servers. `make neighbours` tries loads that change.
-
-    One in 100 verdicts may be false, and each trial has ten verdicts. The test fails only if the same verdict is false
-    twice.
+    """Four programs with busy loops run next to one of two equal servers. `make neighbours` tries loads that change.
+    One in 100 verdicts may be false, and each comparison has ten verdicts. The test fails only if the same verdict is
+    false twice.
     """
 
     def falsely(name: str) -> set[tuple[str, str, str]]:
@@ -48,10 +49,9 @@ def test_load_next_to_one_side_causes_no_false_verdict(servers: list[Server], ta
         assert first & falsely("2") == set()
 
 
-def test_lost_index_is_found_under_load(servers: list[Server], tape: Path, tmp_path: Path) -> None:
-    """The load affects both sides. If other programs use all cores, the report names them as the reason.
-
-    This test must run last, because the index stays dropped.
+def test_missing_index_is_found_under_load(servers: list[Server], tape: Path, tmp_path: Path) -> None:
+    """The load is on both sides. If other programs use all cores, the report names these programs as the reason. This
+    test must run last, because the index stays dropped.
     """
     servers[1].execute("ALTER TABLE shop.t DROP KEY customer")
 
@@ -70,7 +70,7 @@ def test_lost_index_is_found_under_load(servers: list[Server], tape: Path, tmp_p
     report = repeated(REPEATS, TOLERATED, keep, lambda found: bool(called(found)))
     (lost,) = [e for e in report.digests if "customer" in e["text"]]
     assert lost["verdict"] == "slower" or (lost["verdict"] == "inconclusive" and "other programs" in lost["why"])
-    # One in 100 verdicts may be false, so one of these digests may be faster once. The same digest must not be faster
+    # One in 100 verdicts may be false, so a digest may be called faster once. The same digest must not be called faster
     # twice.
     faster = Counter(digest for each in reports for digest, verdict in called(each).items() if verdict == "faster")
     assert [digest for digest, times in faster.items() if times > 1] == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Executions that deviate from the protocol manual, as some drivers send them: the tape contains the values that the
+"""Executions that differ from the protocol manual, as some drivers send them. The tape contains the values that the
 server read.
 """
 
@@ -23,7 +23,7 @@ INT, VALUE, OTHER = b"\x08\0", struct.pack("<q", 5), struct.pack("<q", 9)
 NONE = b"E\0" + HEAD
 FIVE, NINE, NULL = (b"E\1" + HEAD + tail for tail in (b"\0\1" + INT + VALUE, b"\0\1" + INT + OTHER, b"\1\1" + INT))
 FIRST = HEAD + b"\0\1" + INT + VALUE
-# Consecutive executions of `SELECT 7` (no parameter) or `SELECT ?`, and their parameters on the tape.
+# Consecutive executions of `SELECT 7` (no parameter) or `SELECT ?`, and the parameters expected on the tape.
 CASES: dict[str, tuple[str, list[bytes], list[bytes]]] = {
     "no parameters, one zero": ("7", [HEAD + b"\0"] * 2, [NONE] * 2),
     "no parameters, a one": ("7", [HEAD + b"\1"], [NONE]),
@@ -47,8 +47,8 @@ AGREED = {
 
 
 def connect(port: int, flags: int) -> Any:
-    """Open a connection with additional capability flags. It sends no SET NAMES, because PyMySQL cannot write query
-    attributes.
+    """Open a connection with additional capability flags. The connection sends no SET NAMES, because PyMySQL cannot
+    send query attributes with it.
     """
     con: Any = pymysql.connect(
         host="127.0.0.1",
@@ -75,7 +75,7 @@ def prepare(con: Any, columns: str) -> int:
 
 
 def execute(port: int, flags: int, columns: str, bodies: list[bytes]) -> list[int]:
-    """Prepare and execute a statement. Return the error numbers (0 means success)."""
+    """Prepare and execute a statement. Return the error numbers. 0 means success."""
     errors = []
     with closing(connect(port, flags)) as con:
         number = prepare(con, columns)
@@ -93,7 +93,7 @@ def execute(port: int, flags: int, columns: str, bodies: list[bytes]) -> list[in
 
 
 def check(server: Server, flags: int, cases: dict[str, tuple[str, list[bytes], list[bytes]]], path: Path) -> set[str]:
-    """Check that accepted executions are on the tape. Return the names of refused cases."""
+    """Check that the executions which the server accepted are on the tape. Return the names of refused cases."""
     with Relay(server.port) as relay:
         errors = {name: execute(relay.port, flags, columns, bodies) for name, (columns, bodies, _) in cases.items()}
     read = read_all(open_packets([relay.write(path)], (3306,)))
@@ -107,20 +107,20 @@ def check(server: Server, flags: int, cases: dict[str, tuple[str, list[bytes], l
 
 
 def test_accepted_executions_are_on_the_tape(server: Server, tmp_path: Path) -> None:
-    """Servers ignore bytes after the values. Each server family refuses one of the forms."""
+    """Servers ignore bytes after the values. Each server family refuses one of the tested packet forms."""
     refused = check(server, 0, CASES, tmp_path / "a.pcap")
     is_mariadb = "MariaDB" in server.execute("SELECT VERSION()")[0][0]
     assert refused == {"any flag of new types" if is_mariadb else "NULL without types or a value"}
 
 
-def test_accepted_executions_with_attributes_are_on_the_tape(mysql80: Server, tmp_path: Path) -> None:
-    """Client and server have agreed on query attributes."""
+def test_accepted_executions_with_query_attributes_are_on_the_tape(mysql80: Server, tmp_path: Path) -> None:
+    """Client and server negotiated query attributes."""
     assert check(mysql80, ATTRIBUTES, AGREED, tmp_path / "a.pcap") == set()
 
 
 @pytest.mark.parametrize("behind", [b"", b"\2zz"])
-def test_long_data_overrides_a_value_in_the_packet(server: Server, behind: bytes, tmp_path: Path) -> None:
-    """Servers ignore a value for a parameter that was sent as long data."""
+def test_long_data_overrides_the_value_in_the_execution(server: Server, behind: bytes, tmp_path: Path) -> None:
+    """If a parameter was sent as long data, servers ignore its value in the EXECUTE packet."""
     with Relay(server.port) as relay, closing(connect(relay.port, 0)) as con:
         number = prepare(con, "?")
         con._execute_command(LONG_DATA, struct.pack("<IH", number, 0) + b"abc")

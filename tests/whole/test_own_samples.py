@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The project's own recordings of each server in tests/samples/: each statement sent is on the tape exactly once.
-
-`make samples` makes the recordings, and scripts/make_samples.py lists the statements. The tests need no server and no
-files outside the repository.
+"""The project's own recordings of each server in tests/samples/. Each statement that was sent is on the tape exactly
+once. `make samples` makes the recordings, and scripts/make_samples.py lists the statements. The tests need no server
+and no files outside the repository.
 """
 
 import contextlib
@@ -25,16 +24,16 @@ FOLDER = Path(__file__).resolve().parent.parent / "samples"
 KNOWN = json.loads((FOLDER / "samples.json").read_text(encoding="utf-8"))
 KINDS = {"slow.log": "slowlog", "general.log": "general", "pcap": "packets"}
 FILES = [(server, end) for server in SERVERS for end in KINDS]
-NOT_OURS = ("SET NAMES", "SET GLOBAL")  # sent by the driver and by the recording script
+NOT_OURS = ("SET NAMES", "SET GLOBAL")  # statements that the driver and the recording script send
 
 
 def port_of(server: str, end: str) -> list[int]:
-    """Return the server port of a capture file, or an empty list for a log."""
+    """Return the server port of a capture file. Return an empty list for a log."""
     return [KNOWN[server]["port"]] if end == "pcap" else []
 
 
 def tape_of(server: str, end: str, folder: Path) -> list[tuple[str, int, int | None]]:
-    """Capture a file without problems. Return its statements with session and error number."""
+    """Capture a file and check that it has no problems. Return the statements with session and error number."""
     tape = folder / "x.tape"
     ports = [word for port in port_of(server, end) for word in ("--port", str(port))]
     done = CliRunner().invoke(capture_group, [KINDS[end], str(FOLDER / f"{server}.{end}"), *ports, "-o", str(tape)])
@@ -48,11 +47,10 @@ def tape_of(server: str, end: str, folder: Path) -> list[tuple[str, int, int | N
 
 
 def expected(server: str, kind: str) -> "Counter[str]":
-    """Return the expected statements: the sent texts for packets, and the server's version of them for logs.
-
-    A server runs `EXECUTE p` as the prepared statement. The slow log has only that statement, and the general log has
-    both. MySQL hides the text of PREPARE in the general log. From 8.0 on it also hides the text in the slow log. Logs
-    omit a statement's last newline.
+    """Return the statements expected on the tape. For packets these are the sent texts, and for logs the texts that the
+    server logs. For `EXECUTE p`, the server runs the prepared statement. The slow log has only the prepared statement,
+    and the general log has both statements. MySQL hides the text of PREPARE in the general log. MySQL 8.0 and later
+    also hide this text in the slow log. Logs omit a newline at the end of a statement.
     """
     found: list[str] = []
     hides = server.startswith("mysql") and (kind == "general" or server != "mysql-5.7")
@@ -73,7 +71,7 @@ def expected(server: str, kind: str) -> "Counter[str]":
 @pytest.mark.sampled
 @pytest.mark.parametrize(("server", "end"), FILES)
 def test_each_statement_of_a_recording_is_on_the_tape_once(server: str, end: str, tmp_path: Path) -> None:
-    """The source kind is detected, and each session keeps its own statements."""
+    """The kind of source is detected, and each session has its own statements."""
     assert detect_source(str(FOLDER / f"{server}.{end}"), SOURCES.values()).name == KINDS[end]
     rows = tape_of(server, end, tmp_path)
     assert Counter(text for text, _, _ in rows if not text.startswith(NOT_OURS)) == expected(server, KINDS[end])
@@ -93,8 +91,8 @@ def test_packets_show_the_error_of_each_failed_statement(server: str, tmp_path: 
 @pytest.mark.long
 @pytest.mark.parametrize(("server", "end"), FILES)
 def test_damaged_recording_raises_only_known_errors(server: str, end: str, tmp_path: Path) -> None:
-    """The damage is truncation and flipped bits. A capture may give fewer events, problems or an error message, but
-    must not crash or hang.
+    """The recording is truncated and has flipped bits. The capture may give fewer events, problems or an error message.
+    It must not crash or hang.
     """
     data, state = (FOLDER / f"{server}.{end}").read_bytes(), random.Random(server + end)
     settings = Settings(extra={"port": tuple(port_of(server, end))})

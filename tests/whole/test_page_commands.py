@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run the commands of the documentation against private servers.
-
-The commands run as the pages show them, with three changes: addresses of servers become those of private servers, long
-times become short, and input files come from one recording of the demo. A block after `<!-- not run: REASON -->` is not
-run. The tutorial has a test of its own, which also compares the printed lines.
+"""Run the commands of the documentation against private servers. The commands run as the pages show them, with three
+changes. Addresses of servers become addresses of private servers. Long durations become short. Input files come from a
+recording of the demo. A block after `<!-- not run: REASON -->` is not run. The tutorial has its own test, which also
+compares the printed lines.
 """
 
 import re
@@ -39,10 +38,10 @@ SHORT = {
     "--user": "root",
     "--warmup": "0",
 }
-AS_GIVEN = (0, 3, 4)  # success, or a result that the exit code describes
+AS_GIVEN = (0, 3, 4)  # success, or a result that is not an error
 ENDLESS = {"serve", "--follow"}  # commands that run until a signal
 LONGEST_S = 120
-# The least content of a file that no private server can write, by the command that captures it.
+# The smallest valid content of a file that no private server can write. The key is the command that captures the file.
 ROWS: dict[str, str] = {
     "audit-json": '{"audit_record": {"name": "Query", "timestamp": "2026-11-20T15:21:05Z", "connection_id": "5",'
     ' "status": 0, "user": "app[app] @ web1 []", "db": "shop", "sqltext": "SELECT 1"}}\n',
@@ -59,7 +58,9 @@ USERS = ("app", "admin", "root", "dba")
 
 @dataclass
 class World:
-    """One recording, two servers with its data, and what commands make of them. `folder` owns all files."""
+    """One recording, two servers with its data, and the results that commands make from them. All files are in
+    `folder`.
+    """
 
     folder: Path
     servers: tuple[Server, Server, Server]
@@ -67,9 +68,8 @@ class World:
     succeeded: set[tuple[str, ...]] = field(default_factory=set)
 
     def url(self, target: str, production: bool = False) -> str:
-        """Return the address of a private server in place of a page's example address.
-
-        `production`: the server that a tape is captured from, which must not be a target of this tape.
+        """Return the address of a private server for an example address of a page. `production` means the server from
+        which a tape is captured. This server must not be a target of the tape.
         """
         user, host = re.match(r"mysql://(?:(\w+)@)?([\w.-]+)", target).groups()  # type: ignore[union-attr]
         server = self.servers[2 if production else host in {"new", "mysql", "10.0.0.8"}]
@@ -85,7 +85,7 @@ class World:
             )
 
     def done(self, words: list[str], folder: Path) -> str:
-        """Run a command to its end, and fail unless it succeeds."""
+        """Run a command to its end, and check that it succeeds."""
         process = self.run(words, folder)
         endless = bool(ENDLESS & set(words))
         try:
@@ -100,7 +100,7 @@ class World:
         return printed
 
     def prepare(self) -> None:
-        """Make one tape, set, run, comparison and plans folder. Two runs are unfinished: `part.run`, `set.run`."""
+        """Make one tape, set, run, comparison and plans folder. The runs `part.run` and `set.run` are unfinished."""
         a, b = (self.url(f"mysql://app@{host}/") for host in ("old", "new"))
         for line in (
             "capture shop/slow.log -o ready.tape",
@@ -118,7 +118,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[World]:
-    """Record the demo, start two servers on its data, and make one input of each kind."""
+    """Record the demo, start two servers with its data, and make one input of each kind."""
     if find_program("mariadb") is None:
         skip_loudly(request, missing_sentence("mariadb"))
     folder = tmp_path_factory.mktemp("pages")
@@ -148,19 +148,19 @@ def shorten(log: Path) -> None:
 
 
 def log_of(world: World, words: list[str]) -> Path:
-    """Return a log of the kind that the command captures."""
+    """Return a log of the kind that the given command captures."""
     logs = {"audit": "audit.log", "general": "general_mariadb.log", "binlog": "binlog.txt"}
     return GOLDEN / logs[words[1]] if words[1] in logs else world.folder / "shop" / "slow.log"
 
 
 def select_until(stop: threading.Event, server: Server) -> None:
-    """Connect to a server and send a SELECT every 50 ms, so that a capture of a server has events."""
+    """Connect to a server and send a SELECT every 50 ms, so that a capture from this server has events."""
     while not stop.wait(0.05):
         server.execute("SELECT count(*) FROM shop.orders WHERE customer_id = 7")
 
 
 class Page:
-    """The commands of one page, rewritten for a folder of their own."""
+    """The commands of one page, rewritten for their own folder."""
 
     def __init__(self, world: World, folder: Path) -> None:
         self.world = world
@@ -171,7 +171,7 @@ class Page:
         (folder / "token").write_text("a-token-of-32-characters-or-more-0\n")
 
     def words(self, shown: Shown) -> list[str]:
-        """Return the words of a command as it is run here."""
+        """Return the words of a command in the form in which the test runs it."""
         words = list(shown.words)
         written: str | None = None
         for at, word in enumerate(words):
@@ -194,7 +194,7 @@ class Page:
                 words[at] = "127.0.0.1:0"
             elif found := re.search(r"mysql://\S+", word):
                 words[at] = word.replace(found.group(), self.world.url(found.group(), words[0] == "capture"))
-            elif "sandbox" in word:  # any installed server will do
+            elif "sandbox" in word:  # any installed server version is suitable
                 words[at] = re.sub(
                     r"sandbox(:[\w.-]+)?\?data=[\w/]+", f"sandbox?data={self.world.folder}/shop/data", word
                 )
@@ -215,7 +215,7 @@ class Page:
 
     @staticmethod
     def shorter(words: list[str]) -> list[str]:
-        """Return the options that make a command short which a page leaves at their defaults."""
+        """Return additional options that make the command short."""
         missing = {
             "demo": {"--seconds": "2"},
             "compare": {"--within": "5s"}
@@ -231,12 +231,12 @@ class Page:
         return word.lstrip("/").replace("/", "_") if word.startswith("/") else word
 
     def remove(self, written: str | None, words: list[str]) -> None:
-        """Remove an earlier result of the same name, unless the command adds to it."""
+        """Remove an earlier result of the same name, unless the command adds to this result."""
         if written and not {"--add", "--plan"} & set(words):
             shutil.rmtree(self.folder / written, ignore_errors=True)
 
     def given(self, word: str, words: list[str]) -> str:
-        """Return a path of the page's folder that has what the page's path names."""
+        """Return a path in the folder of the page. The path has the content that the path on the page names."""
         name = self.local(word)
         path = self.folder / name
         ready = self.world.folder
@@ -269,7 +269,7 @@ class Page:
         return name
 
     def plan(self, path: Path) -> None:
-        """Write a plan of a comparison."""
+        """Write the plan of a comparison."""
         a, b = (self.world.url(f"mysql://app@{host}/") for host in ("old", "new"))
         tape = self.world.folder / "ready.tape"
         path.write_text(f'tape = "{tape}"\nrounds = 1\nwarmup = 0\npause = "0s"\n\n[target]\na = "{a}"\nb = "{b}"\n')
@@ -283,7 +283,7 @@ RUN = [
 
 
 @pytest.mark.parametrize("page", RUN, ids=lambda page: page.relative_to(CHECKOUT).as_posix())
-def test_commands_of_the_page_succeed(page: Path, world: World, tmp_path: Path) -> None:
+def test_commands_on_the_page_succeed(page: Path, world: World, tmp_path: Path) -> None:
     made = Page(world, tmp_path)
     for shown in commands(page.read_text(encoding="utf-8")):
         if shown.whole and shown.run and shown.words not in world.succeeded:
@@ -291,6 +291,6 @@ def test_commands_of_the_page_succeed(page: Path, world: World, tmp_path: Path) 
             world.succeeded.add(shown.words)
 
 
-def test_most_commands_run() -> None:
+def test_most_commands_of_the_pages_run() -> None:
     shown = [each for page in PAGES for each in commands(page.read_text(encoding="utf-8")) if each.whole]
     assert sum(each.run for each in shown) >= COMMANDS_AT_LEAST

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One workload in four sources gives equal tapes, except for the known limits of each source. This module lists every
-difference.
-
-The test compares the digests of executed statements by connection, in order. Packets show a prepared statement's text
-with placeholders, and logs show its values, but both have the same digest.
+"""One workload in four kinds of sources. The tapes are equal, except for the known limits of each source. This module
+lists every difference. The test compares the digests of executed statements for each connection, in order. For a
+prepared statement, packets show the text with placeholders, and logs show the values. Both texts have the same digest.
 """
 
 from collections import defaultdict
@@ -23,7 +21,7 @@ FILES = {
 THREADS = range(512, 523)
 MULTI = b"SELECT 1; SELECT 2; UPDATE bulk_t SET b='x' WHERE a=1; SELECT nope FROM nope; SELECT 3"
 PARTS = [b"SELECT 1", b"SELECT 2", b"UPDATE bulk_t SET b='x' WHERE a=1", b"SELECT nope FROM nope"]
-# (source, connection id): statements that only the packets contain, and statements that only the source contains.
+# (source, connection id): statements that only the packets have, and statements that only this source has.
 DIFFERENCES: dict[tuple[str, int], tuple[list[bytes], list[bytes]]] = {
     # MariaDB's slow log omits executions with a cursor.
     ("slowlog", 512): ([b"SELECT i32,s,dt FROM types WHERE i8=? ORDER BY i32"], []),
@@ -31,8 +29,7 @@ DIFFERENCES: dict[tuple[str, int], tuple[list[bytes], list[bytes]]] = {
     ("audit", 512): ([], [b"SELECT FROM nowhere WHERE"]),
     # A bulk execution leaves only a WRITE row in the audit log.
     ("audit", 513): ([b"INSERT INTO bulk_t(a,b) VALUES (?,?)"], []),
-    # Server logs list the parts of a multi-statement. The audit log also lists the statements inside a stored
-    # procedure.
+    # Server logs have the parts of a multi-statement. The audit log also has the statements inside a stored procedure.
     ("slowlog", 514): ([MULTI], PARTS),
     ("audit", 514): (
         [MULTI],
@@ -68,7 +65,7 @@ def executed(samples: Path, kind: str) -> dict[int, list[tuple[str, bytes]]]:
 
 @pytest.mark.parametrize("kind", ["slowlog", "general", "audit"])
 def test_each_source_gives_the_same_tape_as_packets(samples: Path, kind: str) -> None:
-    """Each connection's statements are in the same order, except for the differences listed above."""
+    """The statements of each connection are in the same order, except for the differences that this module lists."""
     packets, other = executed(samples, "packets"), executed(samples, kind)
     for thread in THREADS:
         ours, theirs = packets[thread], other[thread]
@@ -84,7 +81,7 @@ def test_each_source_gives_the_same_tape_as_packets(samples: Path, kind: str) ->
         assert extra == expected_extra, thread
 
 
-def test_slow_and_general_log_contain_queries_byte_for_byte(samples: Path) -> None:
+def test_slow_and_general_log_have_the_exact_bytes_of_queries(samples: Path) -> None:
     packets, slow, general = (executed(samples, kind) for kind in ("packets", "slowlog", "general"))
     for thread in (516, *range(517, 523)):
         plain = [text for _, text in packets[thread] if b"?" not in text]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic on each available server, captured at once from packets, slow log and general log, gives the same tape."""
+"""Traffic on each available server, captured at the same time from packets, slow log and general log. The three tapes
+are equal.
+"""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -32,7 +34,9 @@ SCHEMALESS = {(kind, "slowlog", b"SET NAMES utf8mb4") for kind in KINDS if kind.
 
 
 def talk(port: int, number: int) -> None:
-    """Run the statements of one connection: a schema change, a transaction, failures, unusual bytes and a long pause."""
+    """Run the statements of one connection. They include a schema change, a transaction, failures, unusual bytes and a
+    long pause.
+    """
     con: Any = pymysql.connect(host="127.0.0.1", port=port, user="root", ssl_disabled=True, autocommit=True)
     statements = [
         "USE shop",
@@ -59,7 +63,7 @@ def talk(port: int, number: int) -> None:
 
 
 def recorded(server: Server, tmp_path: Path) -> dict[str, list[str]]:
-    """Run the connections while all three sources record. Return the files by source kind."""
+    """Run the connections while all three sources record. Return the files by kind of source."""
     server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
     server.execute("CREATE TABLE shop.t (a INT PRIMARY KEY, b TEXT)")
     logs = {"slowlog": "slow.log", "general": "general.log"}
@@ -80,7 +84,7 @@ def recorded(server: Server, tmp_path: Path) -> dict[str, list[str]]:
 
 
 def executed(tape: Path) -> dict[int, list[tuple[str, bytes, str | None]]]:
-    """Return the (digest, statement, schema) triples of each connection, in order."""
+    """Return (digest, statement, schema) of each connection's statements, in order."""
     found: dict[int, list[tuple[str, bytes, str | None]]] = defaultdict(list)
     with duckdb.connect() as con:
         for thread, digest, statement, db in con.execute(
@@ -93,8 +97,8 @@ def executed(tape: Path) -> dict[int, list[tuple[str, bytes, str | None]]]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long(KINDS, "mysql-8.0"))
-def test_three_live_sources_give_one_tape(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """Statements are equal byte for byte, in the same order, on the same connections and schemas."""
+def test_three_live_sources_give_equal_tapes(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
+    """The statements are equal byte for byte, in the same order, with the same connections and schemas."""
     files = recorded(server_factory(kind), tmp_path)
     found = {}
     for source, names in files.items():

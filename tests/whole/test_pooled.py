@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A connection pool that was open before the capture: with --source, packet tapes contain its session state and can be
-replayed.
+"""A connection pool that was open before the capture. With --source, a tape of packets contains the pool's session
+state and can be replayed.
 """
 
 import json
@@ -34,7 +34,7 @@ STATE = "SET sql_mode = 'ANSI_QUOTES', time_zone = '+03:00', @tenant = {}, @name
 
 @pytest.fixture(name="may_capture")
 def _may_capture(request: pytest.FixtureRequest) -> None:
-    """Skip the test if this user cannot capture from a network interface."""
+    """Skip the test if this user cannot capture on a network interface."""
     may_capture(request)
 
 
@@ -47,7 +47,7 @@ def make_schema(server: Server) -> None:
 
 
 class Pool:
-    """Connections with session state and two prepared statements each."""
+    """Connections with session state. Each connection has two prepared statements."""
 
     def __init__(self, server: Server, size: int = POOL) -> None:
         self.clients: list[tuple[Any, Prepared, Prepared]] = []
@@ -66,7 +66,7 @@ class Pool:
             self.clients.append((con, Prepared(con, INSERT), Prepared(con, SELECT)))
 
     def work(self) -> None:
-        """Run statements, half of them prepared before the capture."""
+        """Run statements. Half of them were prepared before the capture."""
         for turn in range(ROUNDS):
             for number, (con, insert, select) in enumerate(self.clients):
                 insert.execute(number, f"x{turn}")
@@ -81,14 +81,14 @@ class Pool:
 
 
 class Works(Protocol):
-    """Clients that run statements during a recording."""
+    """Clients that run statements while a capture records them."""
 
     def work(self) -> None:
         """Run the statements."""
 
 
 def record(server: Server, tape: Path, pool: Works) -> tuple[dict[str, Any], str, int]:
-    """Capture the packets of the pool's work. Return tape.json, the command's output and its exit code."""
+    """Capture the packets of the pool's work. Return tape.json, the output of the command and its exit code."""
     words = ["packets", "--interface", "lo", "--port", str(server.port), "--source", server.url(), "-o", str(tape)]
     command = [sys.executable, "-m", "querytape", "capture", *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -103,7 +103,7 @@ def record(server: Server, tape: Path, pool: Works) -> tuple[dict[str, Any], str
 
 
 def logged(server: Server) -> Counter[tuple[str, str]]:
-    """Return the commands of the pool's accounts in the target's general log, without constants."""
+    """Return the commands of the pool's accounts in the general log of the target, without constants."""
     rows = server.execute(
         "SELECT command_type, CONVERT(argument USING utf8mb4) FROM mysql.general_log"
         " WHERE command_type IN ('Query', 'Execute')"
@@ -115,8 +115,8 @@ def logged(server: Server) -> Counter[tuple[str, str]]:
 @pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.parametrize("name", ["mysql80", "mariadb"])
-def test_work_of_an_open_pool_is_replayed(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
-    """The replay includes statements that were prepared before the capture. The target's general log confirms them."""
+def test_statements_of_an_older_pool_are_replayed(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
+    """Some of the statements were prepared before the capture. The target's general log shows that they were executed."""
     source = server_factory(name, {"performance-schema": "ON"})
     target = server_factory(name, {"general-log": "ON", "log-output": "TABLE"})
     make_schema(source)
@@ -153,16 +153,16 @@ def test_work_of_an_open_pool_is_replayed(name: str, server_factory: ServerFacto
         ("Query", "UPDATE"): done,
     }
     errors = query(f"SELECT count(*) FROM '{tmp_path}/pool.run/outcomes/*.parquet' WHERE errno <> 0")
-    # MariaDB does not show the session's sql_mode, so "n" is a string instead of a column name. The statement does not
-    # fail.
+    # MariaDB does not show the sql_mode of a session, so "n" is a string instead of a column name. The statement still
+    # succeeds.
     assert errors == [(0,)]
 
 
 @pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
 def test_hidden_prepared_statements_are_reported(server_factory: ServerFactory, tmp_path: Path) -> None:
-    """MariaDB disables performance_schema by default. Accounts are then known, and executions of earlier statements are
-    not.
+    """MariaDB disables performance_schema by default. The accounts are then known, but statements that were prepared
+    before the capture are unknown.
     """
     source = server_factory("mariadb", {"performance-schema": "OFF"})
     make_schema(source)
@@ -179,20 +179,22 @@ def test_hidden_prepared_statements_are_reported(server_factory: ServerFactory, 
 @pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
 def test_unknown_parameter_types_are_counted(server_factory: ServerFactory, tmp_path: Path) -> None:
-    """Some drivers send parameter types only once. Types from other connections and types sent later are used."""
+    """Some drivers send parameter types only once. Types that other connections send, and types that arrive later, are
+    used.
+    """
     source = server_factory("mysql80", {"performance-schema": "ON"})
     make_schema(source)
 
     class Once:
-        """A client that omits the types in its second and third execution."""
+        """A client that leaves out the parameter types in its second and third execution."""
 
         def __init__(self, con: Any) -> None:
             self.con, self.insert = con, Prepared(con, INSERT)
             self.insert.execute(1, "x")
 
         def work(self) -> None:
-            """Execute with types sent before the capture, then after other clients have sent theirs, and finally with
-            new types.
+            """Execute a statement with types before the capture. Execute again after other clients have sent types, and
+            at last with new types.
             """
             for number in (2, 3):
                 self.without_types(number)
@@ -201,7 +203,7 @@ def test_unknown_parameter_types_are_counted(server_factory: ServerFactory, tmp_
             self.insert.execute(4, "x")
 
         def without_types(self, number: int) -> None:
-            """Execute a statement without types."""
+            """Execute a statement without parameter types."""
             head = struct.pack("<IBI", self.insert.number, 0, 1)
             self.con._execute_command(0x17, head + b"\0\0" + struct.pack("<q", number) + b"\1x")
             self.con._read_packet()
@@ -222,8 +224,10 @@ def test_unknown_parameter_types_are_counted(server_factory: ServerFactory, tmp_
 
 
 @pytest.mark.sampled
-def test_forged_session_state_writes_nothing(any_shop: Server, tmp_path: Path) -> None:
-    """A replay of reads checks session state on the tape like any statement. Forged state grants no rights."""
+def test_forged_session_state_causes_no_writes(any_shop: Server, tmp_path: Path) -> None:
+    """A replay of reads checks the session state on a tape like any other statement. Forged session state cannot allow
+    writes.
+    """
     forged = [
         ("query", "SET SESSION TRANSACTION READ WRITE", "session", None),
         ("query", "SET sql_log_bin = 0", "session", None),
@@ -242,7 +246,7 @@ def test_forged_session_state_writes_nothing(any_shop: Server, tmp_path: Path) -
         for command, text, class_, number in forged
     ]
     tape = make_tape(tmp_path / "t.tape", events, carried=len(events))
-    # The tape contains only session state, so the run ends at once.
+    # The tape contains only session state, so the run ends immediately.
     run = replay(tape, options(any_shop, tmp_path / "t.run", allow_writes=False, target_is_disposable=False))
     assert any_shop.execute("SELECT COUNT(*) FROM shop.log") == before
     assert run.info["state"]["restored"] == 1

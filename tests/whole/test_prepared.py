@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prepared statements from a packet tape: the target's general log shows the original commands and values."""
+"""Prepared statements from a tape of packets. The general log of the target shows the original commands and values."""
 
 import dataclasses
 import shutil
@@ -35,12 +35,12 @@ FILE = b"1,one\n2,two with 'quotes'\n3,\xc3\xa9\n"
 
 @pytest.fixture
 def client(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Compile the client."""
+    """Compile the C client."""
     return compiled(request, tmp_path)
 
 
 def compiled(request: pytest.FixtureRequest, folder: Path) -> Path:
-    """Compile the client. Skip the test if there is no compiler."""
+    """Compile the C client. Skip the test if there is no compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
         skip_loudly(request, "no C compiler: prepared statements of a real client are not tested")
@@ -55,7 +55,7 @@ def compiled(request: pytest.FixtureRequest, folder: Path) -> Path:
 
 
 def fresh_schema(server: Server) -> None:
-    """Create the schema in its state before the client runs."""
+    """Create the schema in its state before the run of the client."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
     for statement in SCHEMA.split(";\n"):
@@ -68,7 +68,7 @@ def contents(server: Server) -> list[Any]:
 
 
 def logged(server: Server) -> list[tuple[str, bytes]]:
-    """Return the client's commands in the general log, without the replay's own commands, and empty the log."""
+    """Return the client's commands in the general log, without the commands of the replay itself. Empty the log."""
     rows = server.execute(
         "SELECT thread_id, command_type, CAST(argument AS BINARY) FROM mysql.general_log"
         " WHERE user_host LIKE 'preparer[preparer]%' ORDER BY event_time"
@@ -80,18 +80,18 @@ def logged(server: Server) -> list[tuple[str, bytes]]:
 
 
 def record(server: Server, client: Path, tmp_path: Path, mariadb: bool) -> Path:
-    """Run the client through a relay and return the tape."""
+    """Run the client through a relay, and return the tape."""
     (tmp_path / "rows.csv").write_bytes(FILE)
     with Relay(server.port) as relay:
         command = [str(client), "127.0.0.1", str(relay.port), "preparer", "pw", "shop", str(tmp_path / "rows.csv")]
         subprocess.run([*command, *(["mariadb"] if mariadb else [])], check=True, timeout=60)
-    (tmp_path / "rows.csv").unlink()  # the replay must load the tape's copy
+    (tmp_path / "rows.csv").unlink()  # the replay must load the copy on the tape
     return relay.capture(tmp_path / "prepared.tape")
 
 
 @pytest.fixture
 def recorder(server: Server) -> Any:
-    """Provide each kind of server in turn. Each logs to a table and has its own user."""
+    """Provide each kind of server in turn. The server logs to a table and has its own user."""
     was = server.execute("SELECT @@log_output, @@general_log, @@local_infile")[0]
     server.execute("CREATE USER preparer IDENTIFIED BY 'pw'")
     server.execute("GRANT ALL ON *.* TO preparer")
@@ -103,8 +103,8 @@ def recorder(server: Server) -> Any:
 
 
 @pytest.mark.sampled
-def test_target_log_equals_the_original_log(recorder: Server, client: Path, tmp_path: Path) -> None:
-    """The commands, values and table rows are equal. Every event of the tape is executed except the connect."""
+def test_general_log_of_the_target_equals_the_original_log(recorder: Server, client: Path, tmp_path: Path) -> None:
+    """The commands, values and table rows are equal. Every event of the tape except the connect is executed."""
     is_mariadb = "MariaDB" in recorder.execute("SELECT VERSION()")[0][0]
     fresh_schema(recorder)
     tape = record(recorder, client, tmp_path, mariadb=is_mariadb)
@@ -114,7 +114,7 @@ def test_target_log_equals_the_original_log(recorder: Server, client: Path, tmp_
     given = options(recorder, tmp_path / "p.run", allow_statements=frozenset({"load_data"}), verify=True)
     summary = replay(tape, dataclasses.replace(given, target=target))
     executed, filtered, skipped, not_sent = accounting(summary)
-    assert (filtered, skipped, not_sent) == (0, 1, 0), summary.info["accounting"]["reasons"]  # the connect event
+    assert (filtered, skipped, not_sent) == (0, 1, 0), summary.info["accounting"]["reasons"]  # the connect is skipped
     assert summary.errors == {1062: 1, 1146: 1}
     assert logged(recorder) == original
     assert contents(recorder) == want
@@ -136,7 +136,7 @@ def test_target_log_equals_the_original_log(recorder: Server, client: Path, tmp_
 
 @pytest.mark.sampled
 def test_bound_values_as_literals_give_the_same_rows(recorder: Server, client: Path, tmp_path: Path) -> None:
-    """Each execution is sent as text with literals in place of parameters."""
+    """Each execution is sent as text, with literals in place of the parameters."""
     fresh_schema(recorder)
     tape = record(recorder, client, tmp_path, mariadb=False)
     want = contents(recorder)[:2]
@@ -156,8 +156,8 @@ def test_bound_values_as_literals_give_the_same_rows(recorder: Server, client: P
 
 
 @pytest.mark.sampled
-def test_local_files_are_never_sent(recorder: Server, tmp_path: Path) -> None:
-    """LOAD DATA LOCAL fails if the tape lacks the file. Its session continues."""
+def test_local_files_of_the_replay_host_are_never_sent(recorder: Server, tmp_path: Path) -> None:
+    """If the tape lacks the file of a LOAD DATA LOCAL, the statement fails. The session continues."""
     fresh_schema(recorder)
     secret = tmp_path / "secret.csv"
     secret.write_bytes(FILE)

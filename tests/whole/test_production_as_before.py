@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`capture server` next to a connection pool: settings left in sessions, statements missing from the log, and kills at
-any moment.
+"""Tests of `capture server` next to a connection pool: settings left in sessions, and unlogged statements. The capture
+is also killed at any moment.
 """
 
 import json
@@ -50,7 +50,7 @@ def settings(server: Server) -> dict[str, str]:
 
 
 def work(sessions: list[Any], rounds: int = 1) -> int:
-    """Execute statements in all sessions and return their number."""
+    """Execute statements in all sessions, and return the number of statements."""
     for number in range(rounds):
         for session in sessions:
             with session.cursor() as cursor:
@@ -59,7 +59,7 @@ def work(sessions: list[Any], rounds: int = 1) -> int:
 
 
 def growth(server: Server, sessions: list[Any]) -> int:
-    """Return the growth of the server's own slow log, in bytes, during work in the sessions."""
+    """Return the growth of the server's own slow log in bytes while the sessions work."""
     before = server.slow_log.stat().st_size if server.slow_log.exists() else 0
     work(sessions)
     return (server.slow_log.stat().st_size if server.slow_log.exists() else 0) - before
@@ -68,10 +68,10 @@ def growth(server: Server, sessions: list[Any]) -> int:
 @pytest.mark.long
 @pytest.mark.parametrize("method", mostly_long(["file", "table"], "table"))
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql-8.0", "mysql-5.7"], "mysql-8.0"))
-def test_remaining_sessions_write_nothing_to_the_servers_own_log(
+def test_sessions_of_a_capture_write_nothing_to_the_servers_own_log(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str, method: str
 ) -> None:
-    """The sessions open before, during and after the capture. All settings are restored when the sessions have ended."""
+    """The sessions are opened before, during and after the capture. All settings are restored after the sessions end."""
     server = server_factory(kind, {**OWN_LOG, "performance-schema": "ON"})
     before = settings(server)
     sessions = [server.connect() for _ in range(3)]
@@ -101,10 +101,10 @@ def test_remaining_sessions_write_nothing_to_the_servers_own_log(
 
 
 @pytest.mark.long
-def test_end_sessions_ends_only_idle_sessions_of_the_capture(
+def test_end_sessions_option_ends_only_idle_sessions_of_the_capture(
     server_factory: Callable[..., Server], tmp_path: Path
 ) -> None:
-    """With --end-sessions, sessions that are older than the capture or inside a transaction stay open."""
+    """With --end-sessions, sessions that are older than the capture, or that have a transaction, stay open."""
     server = server_factory("mysql-8.0", {**OWN_LOG, "performance-schema": "ON"})
     before = settings(server)
     old = server.connect()
@@ -120,7 +120,7 @@ def test_end_sessions_ends_only_idle_sessions_of_the_capture(
         cursor.execute("INSERT INTO d.t VALUES (1)")
     process.terminate()
     assert process.stdout is not None
-    assert any("1 session still has" in line for line in process.stdout)  # read the output up to this line
+    assert any("1 session still has" in line for line in process.stdout)  # reads the output up to this line
     work([busy])
     busy.rollback()
     said, _ = process.communicate(timeout=90)
@@ -132,7 +132,7 @@ def test_end_sessions_ends_only_idle_sessions_of_the_capture(
 
 
 def alive(session: Any) -> bool:
-    """Return whether a session still answers."""
+    """Return whether the server still answers in a session."""
     try:
         return work([session]) == 1
     except Exception:
@@ -147,11 +147,11 @@ def alive(session: Any) -> bool:
         ("mariadb", "OFF"),
     ),
 )
-def test_pool_of_fifty_connections_is_reported_as_unlogged(
+def test_pool_without_reconnects_is_reported_as_unlogged(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str, schema: str
 ) -> None:
-    """No connection of the pool reconnects. The reported share of logged statements is correct within 1 %, and silent
-    sessions are listed.
+    """The pool has fifty connections, and none of them reconnects. The reported percentage of logged statements is
+    correct within 1 %, and silent sessions are listed.
     """
     server = server_factory(kind, {"performance-schema": schema})
     pool = [server.connect() for _ in range(POOL)]
@@ -159,12 +159,12 @@ def test_pool_of_fifty_connections_is_reported_as_unlogged(
     process = start(server, tmp_path, "-o", str(output), "--duration", "99s")
     await_logging(server, process)
     assert process.stdout is not None
-    assert any(" of 99 s" in line for line in process.stdout)  # it has counted the sessions
+    assert any(" of 99 s" in line for line in process.stdout)  # at this line, the capture has counted the sessions
     fresh = [server.connect() for _ in range(10)]
-    if (kind, schema) == ("mysql-9", "OFF"):  # idle times have a resolution of 1 s
+    if (kind, schema) == ("mysql-9", "OFF"):  # the server shows idle times in whole seconds
         time.sleep(3)
     old = work(pool, ROUNDS)
-    new = work(fresh, ROUNDS) + len(fresh)  # one SET NAMES per login
+    new = work(fresh, ROUNDS) + len(fresh)  # plus one SET NAMES per login
     for session in fresh:
         session.close()
     process.terminate()
@@ -219,7 +219,7 @@ def test_statements_of_querytape_are_never_on_the_tape(
 def test_restore_after_sigkill_resets_all_settings(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str
 ) -> None:
-    """The capture is killed at six moments between its start and its end. No session fills the log afterwards."""
+    """The capture is killed at six moments between its start and its end. After the restore, no session fills the log."""
     server = server_factory(kind, {**OWN_LOG, "performance-schema": "ON"})
     before = settings(server)
     chance = random.Random(5)
@@ -250,8 +250,8 @@ def test_restore_after_sigkill_resets_all_settings(
 
 
 @pytest.mark.long
-def test_capture_server_errors_name_its_own_options(server_factory: Callable[..., Server], tmp_path: Path) -> None:
-    """The cases are a password in the URL, an unreadable table, and --allow-cleartext-password."""
+def test_capture_server_errors_name_only_its_own_options(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """The errors are a password in the URL, an unreadable table, and --allow-cleartext-password."""
     server = server_factory("mariadb")
     url = server.url().replace("root@", "root:geheim@")
     command = [sys.executable, "-m", "querytape", "capture", "server"]

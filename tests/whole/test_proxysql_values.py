@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of executions in ProxySQL's events log reach a real server unchanged."""
+"""Values of executions in ProxySQL's events log, which must reach a real server unchanged."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ AT = 1_718_000_000_000_000
 
 
 @pytest.mark.sampled
-def test_proxysql_values_reach_the_server(server: Server, tmp_path: Path) -> None:
+def test_values_from_a_proxysql_log_reach_the_server(server: Server, tmp_path: Path) -> None:
     """The values are numbers, strings, bytes, times and NULL. Executions without values are skipped and counted."""
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")

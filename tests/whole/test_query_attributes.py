@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Query attributes of a packet tape reach a server that supports them, in text and in executions. For other servers
-they are counted.
+"""Query attributes of a tape of packets. A server that supports them gets them with texts and with executions. For
+other servers, the attributes are counted.
 """
 
 import struct
@@ -31,12 +31,12 @@ TABLE = "CREATE TABLE shop.seen (id INT PRIMARY KEY, trace VARCHAR(40), n INT)"
 
 
 def attributes(value: bytes) -> bytes:
-    """Return one attribute in front of a statement, as clients of MySQL 8.0.23 and later send it."""
+    """Return one attribute before a statement, as clients of MySQL 8.0.23 and later send it."""
     return b"\1\1\0\1\xfe\0" + lenenc(b"trace") + lenenc(value)
 
 
 def packets(path: Path, function: str) -> Path:
-    """Write a session of text statements and executions, with and without attributes."""
+    """Write a session that has text statements and executions, with and without query attributes."""
     dialogue = Dialogue().logged_in(MYSQL_CAPS | QUERY_ATTRIBUTES)
     first = f"INSERT INTO seen SELECT 1, {function}, 0".encode()
     dialogue.ask(attributes(b"abc") + first, ok(1, affected=1))
@@ -58,8 +58,8 @@ def packets(path: Path, function: str) -> Path:
 def test_query_attributes_reach_servers_that_support_them(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str
 ) -> None:
-    """MySQL 9 has the component that reads attributes. MySQL 8.0 accepts them. Other servers get the statements without
-    attributes.
+    """MySQL 9 has the component that reads query attributes. MySQL 8.0 accepts query attributes. Other servers get the
+    statements without them.
     """
     server = server_factory(kind)
     server.execute("DROP DATABASE IF EXISTS shop")

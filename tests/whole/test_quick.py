@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`compare --quick` of two servers sends only reads and finds a dropped index, changed rows and a dropped table."""
+"""`compare --quick` of two servers. It sends only reads, and finds a dropped index, changed rows and a dropped table."""
 
 import json
 from contextlib import closing
@@ -45,7 +45,7 @@ def prepare(server: Server) -> None:
 
 
 def tape_of(path: Path) -> Path:
-    """Make a tape of text and prepared statements. One of its two sessions uses the ANSI sql_mode."""
+    """Make a tape of text and prepared statements. One of its two sessions has the sql_mode ANSI."""
     events: list[dict[str, Any]] = [
         {"session": 1, "statement": "SET sql_mode = ''", "class": "session", "digest": MODE},
         {
@@ -87,7 +87,7 @@ def tape_of(path: Path) -> Path:
 def test_quick_mode_finds_three_planted_differences(
     before: str, after: str, server_factory: ServerFactory, tmp_path: Path
 ) -> None:
-    """The report contains no other difference. Statements that were not sent are listed first."""
+    """The report contains no other difference. It first lists the statements that were not sent."""
     a, b = server_factory(before), server_factory(after)
     for server in (a, b):
         prepare(server)

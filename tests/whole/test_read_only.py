@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay of reads sends nothing that a read-only server refuses."""
+"""A replay of reads. A read-only server refuses none of its statements."""
 
 from contextlib import closing, suppress
 from pathlib import Path
@@ -58,8 +58,8 @@ CHECKSUM TABLE log
 
 
 @pytest.mark.sampled
-def test_read_replay_is_accepted_in_read_only_mode(any_shop: Server, tmp_path: Path) -> None:
-    """Locking reads and explained writes are filtered like writes. The server never returns error 1792."""
+def test_replay_of_reads_is_accepted_in_read_only_mode(any_shop: Server, tmp_path: Path) -> None:
+    """Locking reads and EXPLAIN of writes are filtered like writes. The server never returns error 1792."""
     normalizer = Normalizer()
     events = []
     for text in STATEMENTS:
@@ -79,7 +79,7 @@ def test_read_replay_is_accepted_in_read_only_mode(any_shop: Server, tmp_path: P
 
 
 def blanks(server: Server) -> dict[str, list[int]]:
-    """Return the bytes above 127 that the server treats as white space, by client charset."""
+    """For each client charset, return the bytes above 127 that the server treats as white space."""
     found: dict[str, list[int]] = {}
     for (charset,) in server.execute("SELECT CHARACTER_SET_NAME FROM information_schema.CHARACTER_SETS"):
         with closing(server.connect()) as con, suppress(pymysql.err.OperationalError), con.cursor() as cursor:
@@ -94,9 +94,9 @@ def blanks(server: Server) -> dict[str, list[int]]:
 
 
 @pytest.mark.sampled
-def test_white_space_of_each_charset_cannot_hide_dangerous_statements(any_shop: Server, tmp_path: Path) -> None:
-    """0xA0 is a blank in latin1. A statement with INTO OUTFILE or IDENTIFIED BY and such a blank is recognized and not
-    sent.
+def test_white_space_of_a_charset_cannot_hide_dangerous_statements(any_shop: Server, tmp_path: Path) -> None:
+    """In latin1, 0xA0 is white space. A statement with this byte inside INTO OUTFILE or IDENTIFIED BY is recognized as
+    dangerous and not sent.
     """
     normalizer, found = Normalizer(), blanks(any_shop)
     assert found["latin1"] == [0xA0]
@@ -131,8 +131,8 @@ def test_white_space_of_each_charset_cannot_hide_dangerous_statements(any_shop: 
 @pytest.mark.sampled
 @pytest.mark.parametrize("told", [True, False], ids=["true flags", "forged flags"])
 def test_dangerous_prepared_statement_is_not_sent(told: bool, any_shop: Server, tmp_path: Path) -> None:
-    """Writes are allowed, but statements that act on the server are not. The check covers the text inside a PREPARE,
-    whatever the tape's flags are.
+    """The replay may write, but it may not send statements that act on the server. The check reads the text inside a
+    PREPARE, regardless of the flags on the tape.
     """
     before = any_shop.execute("SELECT @@GLOBAL.net_retry_count")
     texts = ["PREPARE s FROM 'SET GLOBAL net_retry_count = 77'", "EXECUTE s", "PREPARE t FROM 'DO 1'", "EXECUTE t"]

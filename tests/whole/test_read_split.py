@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads are sent to a second target if this is safe. Other statements stay on the main target, and both have the same
-session state.
+"""A second target that gets reads if this is safe. All other statements stay on the main target. The sessions on both
+targets have the same state.
 """
 
 from pathlib import Path
@@ -21,7 +21,7 @@ SETUP = (
     "CREATE TABLE shop.t (a INT PRIMARY KEY, b INT)",
     "INSERT INTO shop.t VALUES (1, 1), (2, 2)",
 )
-# Parameters of an execution: the BIGINT 1 (format: schemas/params.md).
+# The parameter of an execution, the BIGINT 1, in the format of schemas/params.md.
 ONE = b"E\x01\0" + (1).to_bytes(4, "little") + b"\0\x01\x08\0" + (1).to_bytes(8, "little")
 
 
@@ -32,23 +32,23 @@ def split(server: Server, read_target: Server, output: Path) -> ReplayOptions:
 
 @pytest.mark.sampled
 def test_reads_are_sent_to_the_read_target(any_shop: Server, tmp_path: Path) -> None:
-    """The server ids in the results show which server answered. Session settings are equal on both servers."""
+    """The server id in each result shows the server that answered. The session settings are equal on both servers."""
     for statement in SETUP:
         any_shop.execute(statement)
     spoken = (
         "SELECT @@server_id, 'a@b for update'",
         "SET @x = 7",  # sent to both servers
         "SELECT @@server_id, a FROM t WHERE a = 1",
-        "SELECT @@server_id FROM t WHERE a = 1 FOR UPDATE",  # takes locks
-        "SELECT @x",  # depends on the connection
+        "SELECT @@server_id FROM t WHERE a = 1 FOR UPDATE",  # locks rows
+        "SELECT @x",  # depends on its connection
         "UPDATE t SET b = 5 WHERE a = 2",
         "BEGIN",
-        "SELECT @@server_id FROM t",  # in a transaction
+        "SELECT @@server_id FROM t",  # is in a transaction
         "COMMIT",
         "SET sql_mode = 'PIPES_AS_CONCAT'",
         "SELECT a FROM t WHERE 'a' || 'b' = 'ab'",  # returns two rows only with PIPES_AS_CONCAT
         "CREATE TEMPORARY TABLE own (c INT)",
-        "SELECT COUNT(*) FROM own",  # a table of the target only
+        "SELECT COUNT(*) FROM own",  # a table that only the main target has
     )
     tape = recorded(any_shop, tmp_path, lambda con: say(con, *spoken))
     with start_server(any_shop.kind, config={"server-id": "77"}) as read_target:
@@ -66,13 +66,15 @@ def test_reads_are_sent_to_the_read_target(any_shop: Server, tmp_path: Path) -> 
     texts = [row[0] for row in answered][-len(spoken) - 1 : -1]
     assert [row[2] for row in answered][-4] == 2
     assert texts == [True, False, True, False, False, False, False, False, False, False, True, False, False]
-    assert kept == ((2,),)  # only the target got the write
+    assert kept == ((2,),)  # only the main target got the write
     assert any_shop.execute("SELECT b FROM shop.t WHERE a = 2") == ((5,),)
 
 
 @pytest.mark.long
 def test_prepared_reads_are_split_between_both_targets(any_shop: Server, tmp_path: Path) -> None:
-    """A read is prepared on both servers. The target executes it inside transactions, and the read target outside."""
+    """A read is prepared on both servers. Inside a transaction, the main target executes the read. Outside, the read
+    target executes it.
+    """
     for statement in SETUP:
         any_shop.execute(statement)
     with start_server(any_shop.kind, config={"server-id": "77"}) as read_target:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real regressions on real servers: each is found, named and explained without false findings. Equal servers give no
-finding.
+"""Real regressions on real servers. Each regression is found, named and explained, without false findings. Equal
+servers give no finding.
 """
 
 import json
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.long
 
 ROWS = 30_000
 SECONDS = 6
-REPEATS, TOLERATED = 3, 1  # number of comparisons; other load may spoil TOLERATED of them
+REPEATS, TOLERATED = 3, 1  # number of comparisons; other load may make TOLERATED of them fail
 LOOKUP, KEYED, SORTED, GROUPED, WRITTEN = (f"{n:016x}" for n in range(1, 6))
 FILL = "INSERT INTO t SELECT seq, seq % 3000, seq % 7, SHA2(seq, 512), REPEAT(MD5(seq), 4) FROM seq_1_to_{rows}"
 
@@ -55,14 +55,14 @@ def pair() -> Iterator[tuple[Server, Server]]:
 
 @pytest.fixture(autouse=True)
 def fresh(pair: tuple[Server, Server]) -> None:
-    """Create the same data before each test."""
+    """Create the same data on both servers before each test."""
     for server in pair:
         prepare(server)
 
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a tape of 6 seconds with four kinds of reads and a write, in six sessions."""
+    """Make a tape of 6 seconds in six sessions, with four kinds of reads and one kind of write."""
     statements = (
         (LOOKUP, "SELECT hash FROM t WHERE id = {n}", "read"),
         (KEYED, "SELECT COUNT(*), MAX(hash) FROM t WHERE customer = {c}", "read"),
@@ -89,7 +89,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def in_thread(action: Callable[[], None] | None) -> Iterator[None]:
-    """Run the action in a separate thread during the block."""
+    """Run the action in a separate thread while the block runs."""
     thread = threading.Thread(target=action or (lambda: None))
     thread.start()
     try:
@@ -105,7 +105,9 @@ def judged(
     as_planted: Callable[[Report], bool],
     beside_b: Callable[[], None] | None = None,
 ) -> Report:
-    """Replay on both servers and compare, three times with new runs. Return a report that shows the planted regression."""
+    """Replay on both servers and compare the runs, with REPEATS attempts. Return a report that shows the planted
+    regression.
+    """
 
     def once(number: int) -> Report:
         runs = {}
@@ -122,23 +124,23 @@ def judged(
 
 
 def words(report: Report) -> dict[str, str]:
-    """Return the verdicts "slower" and "errors changed" by digest."""
+    """For each digest, return its verdict if it is "slower" or "errors changed"."""
     return {e["digest"]: e["verdict"] for e in report.digests if e["verdict"] in ("slower", "errors changed")}
 
 
 def different(report: Report) -> set[tuple[str, str | None, str | None]]:
-    """Return the server variables that differ: name, value on A, value on B."""
+    """Return the server variables that differ, as (name, value on A, value on B)."""
     return {(row["name"], row["a"], row["b"]) for row in report.variables}
 
 
-def test_dropped_index_is_slower_and_explained_by_its_plan(
+def test_dropped_index_makes_a_digest_slower_and_changes_its_plan(
     pair: tuple[Server, Server], tape: Path, tmp_path: Path
 ) -> None:
-    """The gate fails with exit code 3, and the JUnit file names the digest."""
+    """The --fail-on condition gives exit code 3, and the JUnit file names the digest."""
     pair[1].execute("ALTER TABLE shop.t DROP KEY customer")
     report = judged(pair, tape, tmp_path, lambda found: words(found) == {KEYED: "slower"})
     assert words(report)[KEYED] == "slower"
-    assert report.digests[0]["digest"] == KEYED  # its scans also slow the other digests if no core is free
+    assert report.digests[0]["digest"] == KEYED  # its table scans also slow other digests
     assert set(words(report).values()) == {"slower"}
     assert any("t: ref by customer" in text and "a full scan" in text for text in report.query_plans[KEYED]["changes"])
     answer, sentence, _ = headline(report) or ("", "", ())
@@ -153,8 +155,10 @@ def test_dropped_index_is_slower_and_explained_by_its_plan(
     assert f'name="{KEYED}' in (tmp_path / "j.xml").read_text()
 
 
-def test_small_sort_buffer_is_found_and_named(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """Sorting statements are slower or run out of memory. The list of different variables contains sort_buffer_size."""
+def test_small_sort_buffer_is_found_as_the_cause(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """Statements that sort are slower or fail for lack of memory. The list of different variables contains
+    sort_buffer_size.
+    """
     before = pair[1].execute("SELECT @@GLOBAL.sort_buffer_size")[0][0]
     pair[1].execute("SET GLOBAL sort_buffer_size = 1024")
     try:
@@ -166,7 +170,7 @@ def test_small_sort_buffer_is_found_and_named(pair: tuple[Server, Server], tape:
 
 
 def test_changed_sql_mode_gives_new_errors(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """A new error has its number, message and first event. The message contains no values."""
+    """The report shows the number, the message and the first event of a new error. The message contains no values."""
     before = pair[1].execute("SELECT @@GLOBAL.sql_mode")[0][0]
     pair[1].execute(f"SET GLOBAL sql_mode = '{before},ONLY_FULL_GROUP_BY'")
     try:
@@ -181,8 +185,8 @@ def test_changed_sql_mode_gives_new_errors(pair: tuple[Server, Server], tape: Pa
     assert any(row["name"] == "sql_mode" for row in report.variables)
 
 
-def test_held_lock_is_listed_as_a_stall_of_writes(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """The stall lasts two seconds and names the waiting digest. Reads get no verdict "slower"."""
+def test_stall_of_writes_by_a_held_lock_is_listed(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """The listed stall lasts two seconds and names the waiting digest. Reads do not get the verdict "slower"."""
 
     def hold() -> None:
         time.sleep(2.5)
@@ -206,7 +210,7 @@ def test_held_lock_is_listed_as_a_stall_of_writes(pair: tuple[Server, Server], t
 def test_compare_of_equal_servers_finds_no_slower_digest(
     pair: tuple[Server, Server], tape: Path, tmp_path: Path
 ) -> None:
-    """`compare` runs three rounds in turn, with a reset before each. All runs are kept."""
+    """`compare` alternates between the servers for three rounds and resets the data before each run. All runs are kept."""
     reset = tmp_path / "reset.sh"
     reset.write_text(f"#!/bin/sh\necho $QUERYTAPE_SIDE $QUERYTAPE_RUN >> {tmp_path}/said\n")
     reset.chmod(0o755)
@@ -242,7 +246,7 @@ def test_compare_of_equal_servers_finds_no_slower_digest(
     assert len(json.loads(shown.output)["rounds"]) == 8
 
 
-def test_wide_margin_gives_no_slower_verdict(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+def test_wide_margin_prevents_the_verdict_slower(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
     pair[1].execute("ALTER TABLE shop.t DROP KEY customer")
     report = judged(pair, tape, tmp_path, lambda found: words(found).get(KEYED) == "slower")
     assert words(report)[KEYED] == "slower"
@@ -250,14 +254,13 @@ def test_wide_margin_gives_no_slower_verdict(pair: tuple[Server, Server], tape: 
     assert words(build(tape, [report.a[0].path], [report.b[0].path], wide)) == {}
 
 
-def test_small_buffer_pool_is_found_and_named(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
-    """Reads of scattered rows are slower. The report lists the disk reads and the changed variable.
-
-    This test must run last, because it leaves the server with a cold cache.
+def test_small_buffer_pool_is_found_as_the_cause(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """Reads of scattered rows are slower. The report lists the disk reads and the changed variable. This test must run
+    last, because the cache of the server is cold afterwards.
     """
     before = int(pair[1].execute("SELECT @@GLOBAL.innodb_buffer_pool_size")[0][0])
     pair[1].execute("SET GLOBAL innodb_buffer_pool_size = 5242880")
-    time.sleep(3)  # the server resizes it in the background
+    time.sleep(3)  # the server resizes the buffer pool in the background
     try:
         report = judged(pair, tape, tmp_path, lambda found: words(found).get(KEYED) == "slower")
         small = str(pair[1].execute("SELECT @@GLOBAL.innodb_buffer_pool_size")[0][0])

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every sample file: its detected kind, its number of events and its problems.
-
-The expected numbers come from counting the events in each file. If Percona's parsers ("pt") or go-mysql count
-differently, a comment names the right result and the reason.
+"""Every sample file, with its detected kind, its number of events and its problems. The expected numbers come from
+counting the events in each file. If Percona's parsers ("pt") or go-mysql count differently, a comment gives the right
+result and the reason.
 """
 
 import contextlib
@@ -27,12 +26,12 @@ class Expected(NamedTuple):
 
 
 def slow(events: int, *problems: str) -> Expected:
-    """Return the expectation of a slow log."""
+    """Return the expectation for a slow log."""
     return Expected("slowlog", events, frozenset(problems))
 
 
 def other_kind(kind: str, events: int, *problems: str) -> Expected:
-    """Return the expectation of a file of another kind."""
+    """Return the expectation for a file of another kind."""
     return Expected(kind, events, frozenset(problems))
 
 
@@ -53,7 +52,7 @@ SAMPLES = {
     "slowlogs/slow013.txt": slow(5),
     "slowlogs/slow014.txt": slow(2, NO_ID),
     "slowlogs/slow016.txt": slow(2),
-    # pt-query-digest drops the event because its time has an underflow, but the statement ran.
+    # pt-query-digest drops the event because its time underflowed. The statement was executed nevertheless.
     "slowlogs/slow017.txt": slow(1, NO_ID, "bad_query_time"),
     "slowlogs/slow019.txt": slow(3),
     "slowlogs/slow021.txt": slow(2, NO_ID),
@@ -63,7 +62,7 @@ SAMPLES = {
     "slowlogs/slow032.txt": slow(1),
     "slowlogs/slow034.txt": slow(9, NO_ID),
     "slowlogs/slow036.txt": slow(1, NO_ID),
-    # Other parsers count the Quit at the top as an event. Its session is only known from the previous log file.
+    # Other parsers count the Quit at the start as an event. Only the previous log file shows the session of this Quit.
     "slowlogs/slow041.txt": slow(2, "starts_inside_event"),
     "slowlogs/slow045.txt": slow(2),
     "slowlogs/slow046.txt": slow(1, NO_ID),
@@ -73,12 +72,12 @@ SAMPLES = {
     "slowlogs-gomysql/mariadb102-with-explain.log": slow(1),
     "slowlogs-gomysql/slow012.log": slow(3),
     "slowlogs-gomysql/slow016.log": slow(1, "starts_inside_event"),
-    # pt treats the client's own USE as the server's schema note and loses it.
+    # pt treats a USE that the client sent as the server's note about the schema, and drops the USE.
     "slowlogs-gomysql/slow023.log": slow(8),
     "synthetic/mysql8-log_slow_extra.slow.log": slow(3),
-    # go-mysql counts a header inside a string literal.
+    # go-mysql counts a header inside a string literal as an event.
     "paired/md_paired.slow.log": slow(280),
-    # pt counts one more event per file: the statement that mysqlbinlog adds at the end.
+    # pt counts one more event in each file: the statement that mysqlbinlog adds at the end.
     "binlogs/binlog001.txt": other_kind("binlog", 9),
     "binlogs/binlog002.txt": other_kind("binlog", 3),
     "binlogs/binlog003.txt": other_kind("binlog", 11),
@@ -102,7 +101,8 @@ SAMPLES = {
     "pcap/mariadb10.11/md_admin_multi.pcap": other_kind("packets", 24),
     "pcap/mariadb10.11/md_bulk_pipeline.pcap": other_kind("packets", 13),
     "pcap/mariadb10.11/md_ipv6.pcap": other_kind("packets", 13),
-    # The PREPARE of 274 executions is missing. Their parameters stay raw, and pt drops the executions.
+    # The PREPARE of 274 executions is missing. The parameters of these executions stay undecoded, and pt drops the
+    # executions.
     "pcap/mariadb10.11/md_midstream_sysbench_ps.pcap": other_kind(
         "packets", 274, "joined_midway", "params_not_understood"
     ),
@@ -110,13 +110,13 @@ SAMPLES = {
     "pcap/mariadb10.11/md_snaplen96.pcap": other_kind("packets", 31, "lost_packets", "params_not_understood"),
     "pcap/mariadb10.11/md_sysbench_text_4thr.pcap": other_kind("packets", 808),
     "pcap/mariadb10.11/md_types.pcapng": other_kind("packets", 38),
-    # tshark counts one more command: the file of a LOCAL INFILE.
+    # tshark counts one more command, which is the file of a LOCAL INFILE.
     "paired/md_paired.pcap": other_kind("packets", 453),
 }
 
 
 def read(reader: Reader) -> tuple[int, set[str]]:
-    """Return the number of events of a reader and its kinds of problems."""
+    """Return the number of a reader's events and the kinds of its problems."""
     events = 0
     while not reader.stats().finished:
         events += reader.drain_part(1_000, 1 << 20)
@@ -130,7 +130,7 @@ def read(reader: Reader) -> tuple[int, set[str]]:
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_sample_gives_the_expected_events_and_problems(samples: Path, name: str) -> None:
-    """The kind is detected from the first bytes."""
+    """The kind of each sample is detected from its first bytes."""
     expected = SAMPLES[name]
     kind = detect_source(str(samples / name), SOURCES.values())
     assert kind.name == expected.kind
@@ -138,7 +138,7 @@ def test_sample_gives_the_expected_events_and_problems(samples: Path, name: str)
 
 
 def damaged(data: bytes, state: random.Random) -> bytes:
-    """Return a truncated copy with a few flipped bits."""
+    """Return a truncated copy of a file with a few flipped bits."""
     found = bytearray(data[: state.randrange(1, len(data) + 1)])
     for _ in range(state.randrange(0, 20)):
         found[state.randrange(len(found))] ^= 1 << state.randrange(8)
@@ -148,7 +148,7 @@ def damaged(data: bytes, state: random.Random) -> bytes:
 @pytest.mark.long
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_damaged_sample_raises_only_known_errors(samples: Path, tmp_path: Path, name: str) -> None:
-    """The damage is truncation and flipped bits. A capture of the file must not crash, hang or use much more memory."""
+    """The sample is truncated and has flipped bits. The capture must not crash, hang or use much more memory."""
     data = (samples / name).read_bytes()
     kind, state = SOURCES[SAMPLES[name].kind], random.Random(name)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schemas with one difference each: the report names that difference as the cause of each different result."""
+"""Pairs of schemas with one difference each. The report names this difference as the cause of each different result."""
 
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import options
 
 ID = "id INT PRIMARY KEY"
-# The schema statements of A and B, the sent statements, the statements with a different result, and their cause.
+# For each case: the schema statements of A and B, the sent statements, the statements with a different result, and the
+# cause.
 CASES: dict[str, tuple[str, str, list[str], list[str], str]] = {
     "defaults": (
         f"CREATE TABLE defaults ({ID}, a INT, b INT DEFAULT 1)",
@@ -104,8 +105,10 @@ def class_of(statement: str) -> str:
 
 
 @pytest.mark.sampled
-def test_each_schema_difference_explains_its_statements(server: Server, tmp_path: Path) -> None:
-    """Other statements return equal results. The schema difference is the first cause of each different result."""
+def test_each_schema_difference_is_named_as_the_cause(server: Server, tmp_path: Path) -> None:
+    """Statements that the difference does not affect have equal results. For affected statements, the schema difference
+    is the first cause.
+    """
     texts = [text for _, _, sent, other, _ in CASES.values() for text in (*sent, *other)]
     events = [
         {"statement": text, "db": "shop", "class": class_of(text), "start_ns": T0 + n * 20 * MS, "duration_ns": MS}
@@ -135,5 +138,5 @@ def test_each_schema_difference_explains_its_statements(server: Server, tmp_path
 
 
 def normalised(text: str) -> str:
-    """Return a statement as make_tape() normalizes it."""
+    """Return a statement in the normalized form of make_tape()."""
     return text.lower()

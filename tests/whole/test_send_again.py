@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A second replay sends only failed and slower statements. The target's general log shows exactly their transactions
+"""A second replay that sends only failed and slower statements. The target's general log shows only their transactions
 and session state.
 """
 
@@ -31,7 +31,7 @@ EVENTS = [
     {"session": 1, "statement": "SELECT n FROM t WHERE id = 1"},
     {"session": 1, "statement": "BEGIN", **TX},
     {"session": 1, "statement": "UPDATE t SET n = n + @step WHERE id = 1", **WRITE},
-    {"session": 1, "statement": "INSERT INTO orders VALUES (1)", **WRITE},  # fails because the table is missing
+    {"session": 1, "statement": "INSERT INTO orders VALUES (1)", **WRITE},  # fails because its table is missing
     {"session": 1, "statement": "COMMIT", **TX},
     {"session": 1, "statement": "SET @late = 1", **SET},
     {"session": 1, "statement": "BEGIN", **TX},
@@ -48,7 +48,7 @@ EVENTS = [
 
 @pytest.fixture
 def target(server: Server) -> Iterator[Server]:
-    """Provide each kind of server in turn. Each logs to a table."""
+    """Provide each kind of server in turn. The server logs to a table."""
     was = server.execute("SELECT @@log_output, @@general_log")[0]
     server.execute("SET GLOBAL log_output = 'TABLE', GLOBAL general_log = ON")
     yield server
@@ -71,7 +71,9 @@ def logged(server: Server, run: Path) -> list[list[str]]:
 
 @pytest.mark.long
 def test_second_replay_sends_only_failed_and_slower_statements(target: Server, tmp_path: Path) -> None:
-    """A failed transaction is sent completely, with its session state. All other events are counted as filtered."""
+    """A transaction with a failed statement is sent completely, with its session state. All other events are counted as
+    filtered.
+    """
     for statement in SCHEMA:
         target.execute(statement)
     tape = make_tape(tmp_path / "t.tape", [{**event, "db": "shop"} for event in EVENTS])

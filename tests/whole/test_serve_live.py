@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real browser pauses, speeds up and stops a real replay against MariaDB from its page."""
+"""A real browser with the page of a real replay against MariaDB. The browser pauses, speeds up and stops the replay."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ STATE = "document.getElementById('state').textContent"
 
 
 def wait_for(page: Browser, script: str) -> Any:
-    """Wait until an expression is true and return its value."""
+    """Wait until an expression of the page is true, and return its value."""
     until = time.monotonic() + WAIT_S
     while not (value := page.run(f"document.readyState === 'complete' && ({script})")):
         assert time.monotonic() < until, (script, page.run(STATE))
@@ -32,19 +32,19 @@ def wait_for(page: Browser, script: str) -> Any:
 
 
 def give_token(page: Browser, token: str) -> None:
-    """Type a token into the form and submit it."""
+    """Type a token into the form of the page, and submit the form."""
     page.run("document.querySelector('details').open = true")
     page.run(f"document.getElementById('token').value = {json.dumps(token)}")
     page.run("document.querySelector('#token-form button').click()")
 
 
 def done(server: Served) -> int:
-    """Return the number of finished events in the written ticks."""
+    """Return the number of finished events in the ticks written so far."""
     return int(server.ask("/live/a.run/ticks").json["figures"]["done"].replace(",", "").replace("-", "0"))
 
 
-def test_replay_is_controlled_from_its_page(shop: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """The charts grow. A wrong token gives no access. The buttons pause, resume, change the speed and stop the run."""
+def test_browser_controls_a_running_replay(shop: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The charts grow. A wrong token gives no access. The buttons pause, resume and stop the run, and change its speed."""
     root = tmp_path / "folder"
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * SECOND // 10} for n in range(6000)]
     tape = make_tape(root / "t.tape", events)
@@ -73,7 +73,7 @@ def test_replay_is_controlled_from_its_page(shop: Server, tmp_path: Path, reques
             wait_for(page, "document.getElementById('token-said').textContent === 'wrong token'")
             give_token(page, server.token)
             wait_for(page, "document.getElementById('pause') !== null")
-            assert page.run("document.cookie") == ""  # scripts cannot read the cookie
+            assert page.run("document.cookie") == ""  # scripts of the page cannot read the cookie
             steer(page, server)
             link = "document.querySelector('#ended a').href"
             assert wait_for(page, f"document.querySelector('#ended a') && {link}") == f"{server.url}/run/a.run"
@@ -96,7 +96,7 @@ def steer(page: Browser, server: Served) -> None:
     """Press pause, resume, a new speed and stop, and check the run after each."""
     page.run("document.getElementById('pause').click()")
     wait_for(page, f"{STATE} === 'paused'")
-    time.sleep(5)  # until earlier results are written
+    time.sleep(5)  # time until earlier results are written
     before = done(server)
     time.sleep(5)
     assert done(server) == before
@@ -109,7 +109,7 @@ def steer(page: Browser, server: Served) -> None:
     page.run("document.getElementById('factor').value = '3'")
     page.run("document.querySelector('#speed-form button').click()")
     wait_for(page, f"{STATE} === 'running at speed 3'")
-    time.sleep(2.5)  # the request is read once a second
+    time.sleep(2.5)  # the replay reads requests once a second
     page.run("document.getElementById('stop').click()")
     assert page.run("document.getElementById('stop').textContent") == "Press again to stop"
     page.run("document.getElementById('stop').click()")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay reproduces the session state from each login and the server's warnings."""
+"""Tests that a replay reproduces the session state from each login, and the number of warnings."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,8 +19,8 @@ from tests.helpers.relay import Relay
 from tests.helpers.whole import accounting, options, query
 
 COM_PREPARE, COM_EXECUTE, COM_CLOSE, COM_FETCH, COM_RESET, COM_CHANGE_USER = 0x16, 0x17, 0x19, 0x1C, 0x1F, 0x11
-LOGINS = (8, 31, 33, 45, 46, 83, 224, 255)  # latin1 twice, utf8mb3 twice, utf8mb4: general, bin, unicode, 0900
-CONNECTION: Any = pymysql.connections.Connection  # the type stubs lack the private parts of clients
+LOGINS = (8, 31, 33, 45, 46, 83, 224, 255)  # latin1 (2), utf8mb3 (2), utf8mb4 (4: general, bin, unicode, 0900)
+CONNECTION: Any = pymysql.connections.Connection  # the type stubs of PyMySQL lack its private attributes
 SCHEMA = (
     "CREATE TABLE seen (login INT, what VARCHAR(20), client VARCHAR(64), connection VARCHAR(64), results VARCHAR(64),"
     " accent INT, blank INT, literal VARBINARY(20))",
@@ -33,15 +33,15 @@ class Client(CONNECTION):  # type: ignore[misc]
     """A client that logs in with any collation, sends no SET NAMES, and prepares statements with or without cursors."""
 
     def set_character_set(self, charset: str, collation: str | None = None) -> None:
-        """Keep the charset and collation from the login."""
+        """Keep the charset and the collation of the login."""
 
     def answer(self, command: int, payload: bytes, packets: int) -> list[Any]:
-        """Send a command and return this number of packets of its answer."""
+        """Send a command, and return the given number of packets from its answer."""
         self._execute_command(command, payload)
         return [self._read_packet() for _ in range(packets)]
 
     def change_user(self, collation: int) -> None:
-        """Log in again as the same user, who has no password."""
+        """Send COM_CHANGE_USER for the same user, who has no password."""
         packet = self.answer(
             COM_CHANGE_USER, b"root\0\0shop\0" + bytes([collation, 0]) + b"mysql_native_password\0\0", 1
         )
@@ -50,7 +50,7 @@ class Client(CONNECTION):  # type: ignore[misc]
             self._read_packet()
 
     def prepared(self, sql: str, fetches: tuple[int, ...] = ()) -> None:
-        """Prepare, execute and close a SELECT of one column. Use a cursor if `fetches` lists row counts."""
+        """Prepare, execute and close a SELECT of one column. If `fetches` has row counts, use a cursor."""
         head = self.answer(COM_PREPARE, sql.encode(), 3)[0]
         number = head.get_all_data()[1:5]
         self.answer(COM_EXECUTE, number + bytes([1 if fetches else 0]) + b"\1\0\0\0", 3)
@@ -72,7 +72,7 @@ def log_in(port: int, collation: int, monkeypatch: pytest.MonkeyPatch) -> Client
 
 
 def look(client: Client, login: int, what: str) -> None:
-    """Record the session's charset settings in a table."""
+    """Store the session's charset settings in a table."""
     client.query(
         f"INSERT INTO shop.seen SELECT {login}, '{what}', @@character_set_client, @@collation_connection,"
         " @@character_set_results, 'e' = 'E', 'a' = 'a ', 'é'"
@@ -103,7 +103,7 @@ def tape_of(relay: Relay, tmp_path: Path) -> Path:
 
 @pytest.mark.sampled
 def test_login_collations_are_replayed(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The charset and collation are equal after login, connection reset and change of user."""
+    """The charset and the collation are equal after a login, a connection reset and a change of user."""
     with Relay(shop.port) as relay:
         for login in LOGINS:
             client = log_in(relay.port, login, monkeypatch)
@@ -132,7 +132,7 @@ def test_login_collations_are_replayed(shop: Server, tmp_path: Path, monkeypatch
 
 
 class Listening(Watcher):
-    """Records the findings."""
+    """Records the findings of the replay's checks."""
 
     def __init__(self, found: list[Finding]) -> None:
         self._found = found
@@ -145,7 +145,7 @@ class Listening(Watcher):
 def test_warning_counts_of_prepared_reads_are_replayed(
     shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reads run with a cursor, without a cursor, as text, and in a procedure with several results."""
+    """The reads run with a cursor, without a cursor, as text, and in a procedure with several results."""
     shop.execute("CREATE PROCEDURE warns() BEGIN SELECT t + 0 FROM texts WHERE n < 8; SELECT 1; END", "shop")
     with Relay(shop.port) as relay:
         client = log_in(relay.port, 45, monkeypatch)

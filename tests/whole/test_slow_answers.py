@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An answer with a pause longer than one read timeout arrives completely."""
+"""Tests of answers that pause longer than the read timeout. They arrive completely."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from tests.helpers.whole import options, outcomes
 
 pytestmark = pytest.mark.long
 
-# Each row fills the server's send buffer, so the server sends it before it sleeps for the next row.
+# Each row fills the send buffer of the server, so the server sends the row before it sleeps for the next one.
 TEXTS = {
     "SELECT 1": (0, 1),
     "SELECT REPEAT('a', 40000), SLEEP(0.7) FROM (SELECT 1 UNION SELECT 2 UNION SELECT 3) t": (0, 3),
@@ -34,7 +34,7 @@ TEXTS = {
 def test_answer_with_long_pauses_arrives_completely(
     kind: str, verify: bool, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Rows and errors are correct after a pause at any place, and the session continues."""
+    """Rows and errors are correct after a pause anywhere in the answer, and the session continues."""
     if find_program(kind) is None:
         skip_loudly(request, f"answers that pause, on {kind}: it is not here (make servers)")
     events = [

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transactions, temporary tables and locks are replayed completely, even if their statements carry comments from a
-framework.
-
-Each server's traffic is recorded as packets through a relay and by the slow log. A comment at the end of each statement
-contains its group number. A replay sends all statements of a group or none.
+"""Transactions, temporary tables and locks whose statements have comments from a framework. They are replayed
+completely. The traffic of each server is recorded as packets through a relay, and by the slow log. A comment at the end
+of each statement contains the number of its group. A replay sends all statements of a group or none.
 """
 
 import time
@@ -42,7 +40,7 @@ TABLES = (
 )
 READ = "SELECT v FROM account WHERE id = 1"
 GIVE = ("UPDATE account SET v = v - 5 WHERE id = 1", READ, "UPDATE account SET v = v + 5 WHERE id = 2")
-# (account, groups): the sum of table `account` is zero after each complete group.
+# (account, groups): after each complete group, the sum of table `account` is zero.
 SPOKEN: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
     (
         "app",
@@ -84,7 +82,7 @@ SPOKEN: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
 
 @dataclass(frozen=True)
 class Taped:
-    """A server, the tape of its workload, and the final rows."""
+    """A server, the tape of its workload, and the rows after the workload."""
 
     server: Server
     tape: Path
@@ -112,17 +110,16 @@ def connect(port: int, user: str) -> Any:
 
 
 def say(connection: Any, statement: str, group: int) -> None:
-    """Run a statement with its group number in a comment at the end."""
+    """Run a statement with a comment at the end that has its group number."""
     with connection.cursor() as cursor:
         cursor.execute(f"{statement}\n/*group:{group}*/")
 
 
 def drive(port: int, recorded: Callable[[int], None]) -> None:
-    """Send the groups. Then two sessions alternate on one row, which both read before they write.
-
-    Each turn waits until `recorded` has found the end of the previous turn. MariaDB logs a COMMIT only after its
-    answer, and its log has whole seconds. Without the wait, the COMMIT may follow the other session's statements in the
-    log.
+    """Send the groups. Then two sessions take turns with one row. Each of them reads the row before it writes the row.
+    Each turn waits until `recorded` has found the end of the previous turn. MariaDB logs a COMMIT only after it has
+    answered, and its log has only whole seconds. Without the wait, the log could show the COMMIT after the statements
+    of the other session.
     """
     group = 0
     for user, groups in SPOKEN:
@@ -177,7 +174,7 @@ def tape_of(server: Server, source: str, folder: Path) -> Path:
     ),
 )
 def taped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Taped]:
-    """Provide each kind of server with a tape of each source."""
+    """Provide each kind of server with a tape from each source."""
     kind, source = request.param.split()
     if find_program(KINDS[kind]) is None:
         skip_loudly(request, missing_sentence(KINDS[kind]))
@@ -192,14 +189,14 @@ def taped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 def run(taped: Taped, output: Path, **more: Any) -> RunSummary:
-    """Restore the initial rows and replay on the same server."""
+    """Restore the rows before the workload, and replay on the same server."""
     set_up(taped.server)
     given = {"pace": Pace("none"), "overrides": Overrides(clock=True), "partial_ok": True, **more}
     return replay(taped.tape, options(taped.server, output, **given))
 
 
 def groups(taped: Taped, output: Path) -> dict[int, list[tuple[Any, ...]]]:
-    """Return (statement, status, errno, on_read_target) of each group's events, in order."""
+    """Return (statement, status, errno, on_read_target) for the events of each group, in order."""
     rows = query(
         "SELECT regexp_extract(statement::VARCHAR, 'group:(\\d+)', 1)::INTEGER AS g, statement::VARCHAR, status,"
         f" coalesce(o.errno, 0), on_read_target FROM '{output}/outcomes/*.parquet' o"
@@ -213,17 +210,17 @@ def groups(taped: Taped, output: Path) -> dict[int, list[tuple[Any, ...]]]:
 
 
 def spoken_groups() -> list[tuple[str, ...]]:
-    """Return the statements of each group in the order of the group numbers."""
+    """Return the statements of each group, in the order of group numbers."""
     return [statements for _, said in SPOKEN for statements in said]
 
 
-def test_every_statement_is_on_the_tape(taped: Taped) -> None:
+def test_every_statement_of_a_group_is_on_the_tape(taped: Taped) -> None:
     rows = query(f"SELECT count(*) FROM '{taped.tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'group:')")
     assert rows == [(sum(map(len, spoken_groups())) + ROUNDS * 4,)]
 
 
 def test_commit_order_gives_the_original_rows(taped: Taped, tmp_path: Path) -> None:
-    """The replay runs at full speed. A session that reads a row after another session's COMMIT sees the committed
+    """The replay runs at full speed. A session that reads a row after the COMMIT of another session gets the committed
     value.
     """
     summary = run(taped, tmp_path / "a.run", commit_order=True)
@@ -233,7 +230,7 @@ def test_commit_order_gives_the_original_rows(taped: Taped, tmp_path: Path) -> N
 
 
 def digest_inside_transaction(taped: Taped) -> str:
-    """Return the digest of a statement that is one half of a transaction."""
+    """Return the digest of one of the two writes of a transaction."""
     text = GIVE[0]
     rows = query(
         f"SELECT DISTINCT digest FROM '{taped.tape}/events/*.parquet' WHERE starts_with(statement::VARCHAR, '{text}')"
@@ -257,7 +254,7 @@ FILTERS = ("users", "dbs", "digests", "classes", "from_ns", "to_ns")
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters_keep_transactions_complete(name: str, taped: Taped, tmp_path: Path) -> None:
-    """A replay sends all statements of a group or none, so the sums stay zero."""
+    """With any filter, a replay sends all statements of a group or none, so the sums stay zero."""
     chosen: dict[str, Any] = {
         "users": ("app",),
         "dbs": ("shop",),
@@ -277,7 +274,7 @@ def test_filters_keep_transactions_complete(name: str, taped: Taped, tmp_path: P
     assert taped.server.execute("SELECT SUM(v) FROM shop.account") == ((0,),)
 
 
-def test_reads_inside_transactions_stay_on_the_target(taped: Taped, tmp_path: Path) -> None:
+def test_reads_inside_transactions_stay_on_the_main_target(taped: Taped, tmp_path: Path) -> None:
     """The read target gets only reads outside transactions. Reads of locked or temporary tables stay on the main
     target.
     """
@@ -295,8 +292,10 @@ def test_reads_inside_transactions_stay_on_the_target(taped: Taped, tmp_path: Pa
 
 
 @pytest.mark.sampled
-def test_session_reopens_at_the_next_transaction(any_shop: Server, tmp_path: Path) -> None:
-    """The rest of the lost transaction is not sent, including its tagged COMMIT. Later transactions are complete."""
+def test_lost_session_reopens_at_the_next_transaction(any_shop: Server, tmp_path: Path) -> None:
+    """The remaining statements of the lost transaction, including its COMMIT with a comment, are not sent. Later
+    transactions are complete.
+    """
     any_shop.execute("CREATE TABLE shop.totals (v BIGINT)")
     spoken = (
         "/* a */ BEGIN",
@@ -322,7 +321,7 @@ def test_session_reopens_at_the_next_transaction(any_shop: Server, tmp_path: Pat
 
 
 def class_of(text: str) -> dict[str, str]:
-    """Return the class field of a statement, or nothing for a write."""
+    """Return the class field of a statement. Return no field for a write."""
     words = ("BEGIN", "ROLLBACK", "COMMIT", "START TRANSACTION")
     if any(word in text for word in words):
         return {"class": "transaction"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A set of tapes gives the same replay, inspection and report as a single tape."""
+"""Tests that a set of tapes gives the same replay, inspection and report as one tape."""
 
 import json
 from fractions import Fraction
@@ -21,7 +21,7 @@ from tests.helpers.whole import accounting, options, query
 
 @pytest.fixture
 def shop(any_shop: Server) -> Server:
-    """Provide a server with the tables that the tapes write."""
+    """Provide a server with the tables to which the tapes write."""
     fresh(any_shop)
     return any_shop
 
@@ -41,14 +41,14 @@ def contents(server: Server) -> tuple[Any, ...]:
 
 
 def sent(run: Path) -> list[Any]:
-    """Return the outcome of each event of a run."""
+    """Return the outcome of each event in a run."""
     return query(f"SELECT session, seq, status, reason, errno FROM '{run}/outcomes/*.parquet' ORDER BY session, seq")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("order", mostly_long([False, True], False), ids=["schedule", "order of commits"])
 def test_dealt_set_is_replayed_like_the_tape(order: bool, shop: Server, tmp_path: Path) -> None:
-    """Each event has the same outcome, and the final data is equal."""
+    """Each event has the same outcome, and the data after the replay is equal."""
     tape = mixed_tape(tmp_path / "m.tape", 12, 400)
     deal(tape, 4, tmp_path / "m.set")
     found = {}
@@ -63,8 +63,10 @@ def test_dealt_set_is_replayed_like_the_tape(order: bool, shop: Server, tmp_path
 
 @pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
-def test_reports_of_set_and_tape_are_equal(shop: Server, tmp_path: Path) -> None:
-    """Runs of the tape match the set, and runs of the set match the tape. The JSON reports differ only in their paths."""
+def test_reports_of_a_set_and_its_tape_are_equal(shop: Server, tmp_path: Path) -> None:
+    """Runs of the tape can be reported with the set, and runs of the set with the tape. The JSON reports differ only in
+    their paths.
+    """
     tape = mixed_tape(tmp_path / "m.tape", 12, 400)
     deal(tape, 3, tmp_path / "m.set")
     for name in ("m.tape", "m.set"):
@@ -82,14 +84,16 @@ def test_reports_of_set_and_tape_are_equal(shop: Server, tmp_path: Path) -> None
             each.pop(own, None)
     assert inspected[0] == inspected[1]
     shown = run_command("inspect", tmp_path / "m.set").stdout
-    assert "a set of 3 tapes" in " ".join(shown.split())  # a long path wraps the line
+    assert "a set of 3 tapes" in " ".join(shown.split())  # a long path may wrap the line
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.parametrize("pace", [Pace("none"), Pace.of(Fraction(20))], ids=["none", "schedule"])
 def test_captures_of_two_servers_are_replayed_together(pace: Pace, shop: Server, tmp_path: Path) -> None:
-    """Each session of both tapes uses its own connection. The final rows contain the changes of both tapes."""
+    """Each session of the two tapes has its own connection. The rows after the replay contain the changes of both
+    tapes.
+    """
     folder = tmp_path / "all.set"
     folder.mkdir()
     tapes = [mixed_tape(folder / f"{n}.tape", 4 + n, 150, n) for n in (1, 2)]

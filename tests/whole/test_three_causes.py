@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server B lacks an index, has another collation on a column and a smaller sort buffer. One comparison names these
-three causes and no others. Load from other programs on B's host is not reported as one of the three.
+"""Server B lacks an index, has another collation for a column, and has a smaller sort buffer. One comparison names
+these three causes and no others. Load from other programs on B's host is not reported as one of the three causes.
 """
 
 import json
@@ -26,7 +26,7 @@ KEYED, SORTED, NAMED, PLAIN, *OTHERS = (f"{n:016x}" for n in range(1, 9))
 UNTOUCHED = {PLAIN, *OTHERS}
 SECONDS, PER_SECOND = 3, 320
 NEIGHBOURS = 4
-REPEATS, TOLERATED = 3, 1  # number of comparisons; other load may spoil TOLERATED of them
+REPEATS, TOLERATED = 3, 1  # number of comparisons; other load may make TOLERATED of them fail
 CAUSES = (
     "B lacks index k_customer on t (customer)",
     "column t.name: collation utf8mb4_bin in A, utf8mb4_general_ci in B",
@@ -65,8 +65,8 @@ def pair() -> Iterator[tuple[Server, Server]]:
 
 
 def tape_of(path: Path) -> Path:
-    """Make a tape of 3 seconds with eight kinds of reads in four sessions. None of the differences affects five of
-    them.
+    """Make a tape of 3 seconds with eight kinds of reads in four sessions. Five kinds are not affected by any of the
+    differences.
     """
     statements = (
         (KEYED, "SELECT COUNT(*), MAX(hash) FROM t WHERE customer = {n}"),
@@ -113,7 +113,7 @@ def compare(pair: tuple[Server, Server], folder: Path, *more: str) -> tuple[dict
 
 @contextmanager
 def load_during_b(said: Path) -> Iterator[None]:
-    """Keep processors busy during the replays of B. File `said` contains the side of the current replay."""
+    """Keep processors busy while a replay against B runs. The file `said` contains the side of the current replay."""
     over = threading.Event()
 
     def turn() -> str:
@@ -136,7 +136,7 @@ def load_during_b(said: Path) -> Iterator[None]:
 
 
 def check_causes_precede_answer(report: dict[str, Any], shown: list[str]) -> dict[str, Any]:
-    """Check that exactly the three causes precede the answer. Return the differences by kind."""
+    """Check that the three causes, and no others, are printed before the answer. Return the differences by kind."""
     rows = [row for row in report["servers"]["differences"] if not row["folded"]]
     assert len(rows) == len(CAUSES), [row["text"] for row in rows]
     for cause in CAUSES:
@@ -147,12 +147,12 @@ def check_causes_precede_answer(report: dict[str, Any], shown: list[str]) -> dic
 
 
 def tasks_of(report: dict[str, Any], digest: str) -> list[str]:
-    """Return the causes in the to-do list for a digest."""
+    """Return the causes that the to-do list names for a digest."""
     return [task["cause"] for task in report["to_do"] if digest in task["digests"]]
 
 
 def named(report: dict[str, Any]) -> bool:
-    """Return whether each planted cause is listed with its statement and no other statement is slower."""
+    """Return whether each planted cause is listed with its statement, and no other statement is slower."""
     pairs = zip((KEYED, NAMED, SORTED), CAUSES, strict=True)
     slower = {row["digest"] for row in report["digests"] if row["verdict"] in ("slower", "faster")}
     return not slower & UNTOUCHED and all(
@@ -161,8 +161,8 @@ def named(report: dict[str, Any]) -> bool:
 
 
 def test_one_comparison_names_all_three_causes(pair: tuple[Server, Server], tmp_path: Path) -> None:
-    """The causes precede the answer on the terminal, in Markdown, HTML and JSON. Both servers were asked for the plans
-    of slower digests.
+    """The causes are printed before the answer on the terminal, in Markdown, in HTML and in JSON. The plans of slower
+    digests come from both servers.
     """
     report, shown = compare(pair, tmp_path / "1")
     rows = check_causes_precede_answer(report, shown)
@@ -178,9 +178,9 @@ def test_one_comparison_names_all_three_causes(pair: tuple[Server, Server], tmp_
 
 
 def test_other_load_is_not_reported_as_a_cause(pair: tuple[Server, Server], tmp_path: Path) -> None:
-    """Four busy loops run next to B. Statements that only they slow down get neither a verdict "slower" nor a cause.
-
-    The causes of other statements are named even if the load makes their verdicts inconclusive.
+    """Four programs with busy loops run next to B. Statements that are slow only because of this load get neither the
+    verdict "slower" nor a cause. The causes of other statements are named even if the load makes their verdicts
+    inconclusive.
     """
     said = tmp_path / "side"
 

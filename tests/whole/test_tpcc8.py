@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A third-party TPC-C run recorded as packets: 8 clients on one warehouse for 15 seconds. Its replay ends with the same
-rows.
-
-The samples contain the data before the run and CHECKSUM TABLE of each table after it.
+"""A TPC-C run of a third-party program, recorded as packets, with 8 clients on one warehouse for 15 seconds. The replay
+ends with the same rows. The samples contain the data before the run, and CHECKSUM TABLE of each table after the run.
 """
 
 import lzma
@@ -30,12 +28,12 @@ from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options
 
 PORT = 25274
-START, WHOLE = "start", "whole"  # the replayed parts of the recording: its first seconds, or all of it
+START, WHOLE = "start", "whole"  # replayed parts of the recording: the first seconds, or all of it
 START_NS = 3 * NS_PER_SECOND
-MOST_BROKEN = 1 / 1000  # share of the waits
-UNKNOWN_VARIABLE = 1193  # the client's first SET names MariaDB variables
-# CHECKSUM TABLE after part `start`, by MariaDB and by MySQL. A single connection that executed complete transactions in
-# COMMIT order produced the same rows.
+MOST_BROKEN = 1 / 1000  # highest share of order waits that may time out
+UNKNOWN_VARIABLE = 1193  # the client's first SET uses MariaDB variables
+# CHECKSUM TABLE after the part `start`, on MariaDB and on MySQL. A single connection that executed the transactions in
+# the order of their COMMITs produced the same rows.
 AFTER_START = {
     "customer1": (4070450778, 4070450778),
     "district1": (360617096, 360617096),
@@ -63,8 +61,8 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def loaded() -> Iterator[Callable[[str], Path]]:
-    """Provide a function that returns the data folder of a stopped server of a given kind, filled with the data before
-    the run.
+    """Provide a function that returns the data folder of a stopped server. The server is of the given kind and has the
+    data before the run.
     """
     with ExitStack() as stack:
 
@@ -95,7 +93,7 @@ def test_tpcc_replay_ends_with_the_original_rows(
     server_factory: ServerFactory,
     tmp_path: Path,
 ) -> None:
-    """At most 1 in 1,000 waits is broken."""
+    """At most 1 in 1,000 order waits times out."""
     server = server_factory(kind, CONFIG, loaded(kind))
     end_ns = open_folder("tape", tape).info["first_ns"] + START_NS if part == START else None
     given = options(
@@ -105,14 +103,14 @@ def test_tpcc_replay_ends_with_the_original_rows(
         selection=Selection(to_ns=end_ns),
         overrides=Overrides(clock=True, ids=True),
         commit_order=True,
-        drain_ns=600 * NS_PER_SECOND,  # a slow machine answers after the recorded time
+        drain_ns=600 * NS_PER_SECOND,  # a slow machine still answers after the recorded time
     )
     summary = replay(tape, given)
     waits = summary.info["accounting"]
     assert accounting(summary)[3] == 0
     assert waits["order_broken"] <= waits["order_waits"] * MOST_BROKEN
     assert set(summary.errors) <= ({UNKNOWN_VARIABLE} if kind == "mysql80" else set())
-    if part == WHOLE and kind == "mysql80":  # MySQL's checksums differ, so compare on MariaDB
+    if part == WHOLE and kind == "mysql80":  # the checksums of MySQL differ, so the rows are compared on MariaDB
         server = copied(server, server_factory("mariadb", CONFIG, loaded("mariadb")))
     assert checksums(server) == expected(kind, part)
 
@@ -127,7 +125,7 @@ def expected(kind: str, part: str) -> dict[str, int]:
 
 
 def load(server: Server, samples: Path) -> None:
-    for schema in ("tpcc", "shop"):  # the replay connects to shop
+    for schema in ("tpcc", "shop"):  # the replay connects to the schema shop
         server.execute(f"CREATE DATABASE {schema}")
     run_sql(server, lzma.decompress((samples / "tpcc8" / "before.sql.xz").read_bytes()))
 
@@ -142,7 +140,7 @@ def checksums(server: Server) -> dict[str, int]:
 
 
 def copied(source: Server, target: Server) -> Server:
-    """Replace the rows of all tables of `target` by those of `source`. Return the target."""
+    """Replace the rows in all tables of `target` by the rows of `source`. Return the target."""
     names = [name for (name,) in source.execute("SHOW TABLES FROM tpcc")]
     dump = ["mariadb-dump", "-uroot", f"-S{source.socket}", "--no-create-info", "--skip-triggers", "tpcc", *names]
     run_sql(target, b"SET foreign_key_checks = 0;" + b"".join(b"TRUNCATE %s;" % name.encode() for name in names))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tutorial: its commands run as written on the page and print the lines that the page shows."""
+"""Tests of the tutorial. Its commands run as written on the page, and print the lines that the page shows."""
 
 import subprocess
 import sys
@@ -11,7 +11,7 @@ from querytape.servers.programs import find_program, missing_sentence
 
 from tests.conftest import skip_loudly
 
-STEPS = 10  # least number of commands on the page
+STEPS = 10  # minimum number of commands on the page
 
 
 @pytest.mark.long
@@ -25,7 +25,7 @@ def test_tutorial_commands_print_the_lines_on_the_page(tmp_path: Path, request: 
     assert [path.name for path in (tmp_path / "t").iterdir()] == [], "the page says that it cleans up"
 
 
-def test_unprinted_or_misplaced_tutorial_line_is_found() -> None:
+def test_missing_or_misplaced_line_of_the_tutorial_is_found() -> None:
     """The comparison ignores numbers, units and line wrapping."""
     printed = "old.run: 2,685 events = 2,685 executed\n  took 10.0 s\nB has too little memory to\nsort; set it\n"
     same = ["...", "old.run: 17 events = 17 executed", "  took 350 ms", "B has too little memory to sort; set it", ""]
@@ -36,14 +36,14 @@ def test_unprinted_or_misplaced_tutorial_line_is_found() -> None:
 
 
 def test_tutorial_commands_are_read_from_console_blocks() -> None:
-    """A command may span several lines. The lines after it are its expected output."""
+    """A command may have several lines. The lines after it are its expected output."""
     page = "```console\n$ one \\\n    two\nout\n$ three\n```\n```\n$ four\n```\n    $ five\n"
     found = [(step.line, step.command, step.shown) for step in run_tutorial.steps(page)]
     assert found == [(2, "one \\\n    two", ["out"]), (5, "three", [])]
 
 
 def test_tutorial_has_enough_commands_and_all_pictures() -> None:
-    """The page marks lines that only an idle machine prints."""
+    """Lines that only an idle machine prints are marked on the page."""
     page = run_tutorial.PAGE.read_text(encoding="utf-8")
     steps = list(run_tutorial.steps(page))
     assert len(steps) >= STEPS

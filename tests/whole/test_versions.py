@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One tape replayed on a server version and its successor: the report contains the plans of both, and the rows are
-equal.
+"""A tape that is replayed on a server version and on the next version. The report contains the plans of both versions,
+and the rows are equal.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ READ, WRITE, BROKEN = (f"{n:016x}" for n in range(1, 4))
 def test_upgrade_gives_equal_rows_and_reports_new_errors(
     before: str, after: str, server_factory: ServerFactory, tmp_path: Path
 ) -> None:
-    """A statement that only one version understands is reported as a changed error."""
+    """A statement that only one of the versions understands is reported as "errors changed"."""
     events = []
     for number in range(240):
         at = {"session": 1 + number % 4, "start_ns": T0 + number * 10 * MS, "db": "shop"}

@@ -27,7 +27,7 @@ OPS = {"=": "=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "in": "in", "like
 
 
 def inspected(log: Path, folder: Path) -> Workload:
-    """Capture a log and return the workload that inspect finds."""
+    """Capture a log, and return the workload that inspect finds."""
     tape = folder / "vt.tape"
     done = run_here("capture", "slowlog", str(log), "-o", str(tape))
     assert done.code == 0, done
@@ -35,7 +35,7 @@ def inspected(log: Path, folder: Path) -> Workload:
 
 
 def usage_in_vt_format(usage: WorkloadUsageRow) -> dict[str, list[str]]:
-    """Return a digest's tables, joins, groups and filters, converted to vt's format according to the list above."""
+    """Return the tables, joins, groups and filters of a digest in vt's format, according to the list above."""
     filters = []
     for column in usage["columns"]:
         name = f"{column['table']}.{column['column']}"
@@ -51,14 +51,14 @@ KEYS = ("tableNames", "joinPredicates", "groupingColumns", "filterColumns")
 
 
 def usage_of_vt(query: dict[str, Any]) -> dict[str, list[str]]:
-    """Return the tables, joins, groups and filters of a query in vt's result."""
+    """Return the tables, joins, groups and filters of a query in the result of vt."""
     found = {name: sorted(query.get(name, [])) for name in KEYS}
     filters = (text.rsplit(" ", 1) for text in found["filterColumns"])
     return {**found, "filterColumns": sorted(f"{name} {OPS[op]}" for name, op in filters)}
 
 
 def digest_at(lines: list[str], number: int) -> str:
-    """Return the digest of the statement that begins at a line number (from 1)."""
+    """Return the digest of the statement that begins at a line number. The first line has the number 1."""
     text = ""
     for line in lines[number - 1 :]:
         text += line + "\n"
@@ -72,8 +72,8 @@ def digest_at(lines: list[str], number: int) -> str:
     ("log", "keys"),
     [("bigger_slow_query_log.log", "bigger_slow_query_log.json"), ("slow_query_log", "slow-query-log.json")],
 )
-def test_keys_equal_those_of_vt(log: str, keys: str, samples: Path, tmp_path: Path) -> None:
-    """The test compares tables, joins, groups and filters of every statement that vt parsed."""
+def test_inspected_keys_equal_those_of_vt(log: str, keys: str, samples: Path, tmp_path: Path) -> None:
+    """The test compares the tables, joins, groups and filters of every statement that vt parsed."""
     file = samples / "vt" / log
     workload = inspected(file, tmp_path)
     usage = {row["digest"]: row for row in workload["usage"]}
@@ -90,7 +90,7 @@ def test_keys_equal_those_of_vt(log: str, keys: str, samples: Path, tmp_path: Pa
 
 
 def test_transaction_signatures_equal_those_of_vt(samples: Path, tmp_path: Path) -> None:
-    """The test compares the counts, the order of statements, written tables, columns and predicates."""
+    """The test compares counts, the order of statements, written tables, columns and predicates."""
     workload = inspected(samples / "vt" / "small-slow-query-log", tmp_path)
     usage = {row["digest"]: row for row in workload["usage"]}
     wanted = json.loads((samples / "vt" / "small-slow-query-transactions.json").read_text())["signatures"]

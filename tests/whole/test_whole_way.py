@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture, replay and report on real servers: 7 connections, 23 statements and 3 errors are counted at every stage,
-between all kinds of servers.
+"""Capture, replay and report on real servers. Every stage counts 7 connections, 23 statements and 3 errors, between all
+kinds of servers.
 """
 
 import json
@@ -38,7 +38,7 @@ def literal(value: bytes) -> bytes:
 
 
 def statements() -> list[tuple[int, bytes]]:
-    """Return (connection, statement) in sending order. Three of the statements fail."""
+    """Return (connection, statement) pairs in the order of sending. Three of the statements fail."""
     fixed = {
         2: b"SELECT /* qt:%d */ * FROM nowhere",
         9: b"INSERT /* qt:%d */ INTO carts VALUES (1, 1)",
@@ -60,7 +60,7 @@ def prepare(server: Server) -> None:
 
 
 def drive(server: Server) -> tuple[dict[int, list[bytes]], dict[int, float]]:
-    """Send the workload over seven connections. Return the statements of each connection and the time of each
+    """Send the workload through seven connections. Return the statements of each connection, and the time of each
     statement.
     """
     plan: dict[int, list[tuple[int, bytes]]] = {c: [] for c in range(CONNECTIONS)}
@@ -92,7 +92,7 @@ def drive(server: Server) -> tuple[dict[int, list[bytes]], dict[int, float]]:
 
 
 def run(*arguments: Any, status: int = 0) -> str:
-    """Run the command line and return its output, which must not contain a traceback."""
+    """Run the command line, and return its output. The output must not contain a traceback."""
     done = run_command(*arguments, check=False)
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == status, done.stdout + done.stderr
@@ -112,8 +112,8 @@ def record(server: Server, tape: Path) -> tuple[dict[int, list[bytes]], dict[int
 def test_counts_order_bytes_and_times_survive_capture_and_replay(
     server_factory: Callable[..., Server], tmp_path: Path, source_kind: str, target_kind: str
 ) -> None:
-    """The tape, the replay and the report contain each sent statement, on the same number of connections and in the
-    same order.
+    """The tape, the replay and the report contain each statement that was sent. The number of connections and the order
+    are the same.
     """
     config = {"slow_query_log": "ON", "long_query_time": "0", "loose-log-slow-extra": "ON"}
     source = server_factory(source_kind, config)
@@ -143,7 +143,9 @@ def test_counts_order_bytes_and_times_survive_capture_and_replay(
 
 
 def check_target(target: Server, source: Server, sent: dict[int, list[bytes]]) -> None:
-    """Check that the target's log shows the same statements on as many connections, in the same order per connection."""
+    """Check that the target's log has the same statements on the same number of connections. The order in each
+    connection must be equal.
+    """
     rows = target.execute(
         "SELECT thread_id, CONVERT(argument USING latin1) FROM mysql.general_log"
         " WHERE command_type = 'Query' AND argument LIKE '%qt:%' AND argument NOT LIKE '%general_log%' ORDER BY event_time"
@@ -159,7 +161,7 @@ def check_target(target: Server, source: Server, sent: dict[int, list[bytes]]) -
 
 
 def check_run(tape: Path, out: Path, moments: dict[int, float], exact: bool) -> None:
-    """Check that each statement was executed, failed as recorded and was sent when due, on the original schedule."""
+    """Check that each statement was executed or failed as recorded, and was sent on the original schedule."""
     run_folder = open_folder("run", out)
     with duckdb.connect() as con:
         rows = con.execute(
@@ -174,7 +176,7 @@ def check_run(tape: Path, out: Path, moments: dict[int, float], exact: bool) -> 
     tolerance = 0.1 if exact else 1.1
     shifts = sorted(due / 1e9 - moments[n] for _, _, due, _, _, n in rows)
     assert all(sent >= max(due, free) for _, _, due, sent, free, _ in rows)
-    # A busy machine may wake a thread late. Nine of ten statements must be on time.
+    # On a busy machine, a thread may wake late. Nine of ten statements must be on time.
     off = sorted(abs(due / 1e9 - moments[n] - shifts[len(shifts) // 2]) for _, _, due, _, _, n in rows)
     late = sorted((sent - max(due, free)) / 1e9 for _, _, due, sent, free, _ in rows)
     assert off[9 * len(off) // 10] < tolerance
@@ -188,7 +190,7 @@ def check_run(tape: Path, out: Path, moments: dict[int, float], exact: bool) -> 
 def test_source_server_of_a_tape_is_refused_as_target(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str
 ) -> None:
-    """With --source, the tape contains the identity of its server."""
+    """With --source, the tape contains the identity of the captured server."""
     source = server_factory(kind, {"slow_query_log": "ON", "long_query_time": "0"})
     prepare(source)
     drive(source)
@@ -201,15 +203,13 @@ def test_source_server_of_a_tape_is_refused_as_target(
     assert not (tmp_path / "t.run").exists()
 
 
-def test_truncated_empty_and_binary_logs_are_one_line_errors(tmp_path: Path) -> None:
-    """The exit code is 1, and no tape is left."""
+def test_truncated_empty_and_binary_logs_give_one_line_errors(tmp_path: Path) -> None:
+    """The exit code is 1, and no tape remains."""
     for name, content in (("empty.log", b""), ("binary.log", bytes(range(256)) * 999), ("missing.log", None)):
         log = tmp_path / name
         if content is not None:
             log.write_bytes(content)
         text = run("capture", "slowlog", log, "-o", tmp_path / "x.tape", status=1)
-        (line,) = [
-            line for line in text.splitlines() if not line.startswith("capture: ")
-        ]  # a slow machine prints progress
+        (line,) = [line for line in text.splitlines() if not line.startswith("capture: ")]  # printed on a slow machine
         assert name in line
         assert not (tmp_path / "x.tape").exists()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look up instances and the users of their parameter groups. Errors of AWS and of boto3 become readable messages."""
+"""Lookup of instances and of the instances that use a parameter group. Errors of AWS and boto3 become readable
+messages.
+"""
 
 import pytest
 from querytape.capture.cloud.aws import Cloud, GoneError, look_at
@@ -12,9 +14,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.long
 def test_aws_errors_become_readable_messages(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    """AWS errors in this test: a missing instance, a denied action, missing credentials and a server that does not
-    answer.
-    """
+    """The AWS errors are a missing instance, a denied action, missing credentials and a server that does not answer."""
     with pytest.raises(GoneError, match=r"rds:DownloadDBLogFilePortion: .*DBLogFileNotFoundFault"):
         Cloud().call("rds", "download_db_log_file_portion", DBInstanceIdentifier="x", LogFileName="none")
     aws.denied.add("DescribeDBLogFiles")
@@ -36,7 +36,7 @@ def test_aws_errors_become_readable_messages(aws: Aws, monkeypatch: pytest.Monke
 
 @pytest.mark.long
 def test_unusable_aws_answers_are_reported(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first AWS address has no server. The second address answers with invalid XML."""
+    """The first AWS address has no server. The server at the second address answers with invalid XML."""
     monkeypatch.setattr(Aws, "answer", lambda self, action, asked: 1 / 0)
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     with pytest.raises(TargetError, match="rds:DescribeDBInstances"):
@@ -47,8 +47,8 @@ def test_unusable_aws_answers_are_reported(aws: Aws, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.long
-def test_instances_that_share_a_parameter_group_are_listed(aws: Aws) -> None:
-    """The result has the engine, the group and the status of the instance."""
+def test_instances_sharing_a_parameter_group_are_listed(aws: Aws) -> None:
+    """Each listed instance has its engine, parameter group and status."""
     aws.instance()
     aws.client().create_db_instance(
         DBInstanceIdentifier="shop-2",
@@ -65,9 +65,9 @@ def test_instances_that_share_a_parameter_group_are_listed(aws: Aws) -> None:
 
 
 @pytest.mark.long
-def test_aurora_instance_has_two_parameter_groups(aws: Aws) -> None:
-    """An instance's own group comes before the cluster's group. For a cluster name, the message lists the cluster's
-    instances.
+def test_aurora_instance_uses_two_parameter_groups(aws: Aws) -> None:
+    """The instance's own group comes before the cluster's group. If a cluster name is given instead of an instance
+    name, the message lists the cluster's instances.
     """
     aws.cluster()
     found = look_at(Cloud(), "au-1")

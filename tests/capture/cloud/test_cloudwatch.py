@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slow and audit logs in CloudWatch Logs. Each log event is one entry and is returned once."""
+"""Slow and audit logs in CloudWatch Logs. Each log event is one log entry and is returned once."""
 
 import random
 import time
@@ -17,8 +17,8 @@ GROUP = "/aws/rds/instance/shop-1/slowquery"
 
 
 def test_each_log_event_is_returned_once(aws: Aws) -> None:
-    """A missing stream gives no entries. When the stream exists, each event is returned once, in order and with a
-    newline.
+    """A missing log stream gives no entries. After the stream is created, each log event is returned once, in order and
+    with a newline.
     """
     aws.instance(EnableCloudwatchLogsExports=["slowquery"])
     log = cloudwatch_log(Cloud(), look_at(Cloud(), "shop-1"), 0)
@@ -48,7 +48,9 @@ def test_log_that_is_not_exported_is_refused(aws: Aws) -> None:
 
 @pytest.mark.long
 def test_audit_streams_are_merged_by_time(aws: Aws) -> None:
-    """Each row of Aurora's streams is returned once. Streams of an instance with a longer name are skipped."""
+    """Each row of Aurora's log streams is returned once. Streams of another instance, whose name begins with the same
+    letters, are skipped.
+    """
     place = "/aws/rds/cluster/au/audit"
     log = CloudWatchAudit(Cloud(), place, "au-1")
     log.begin()

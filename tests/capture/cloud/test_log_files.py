@@ -30,7 +30,7 @@ BEGIN_US = 1_795_000_000_000_000
 @pytest.mark.parametrize("names_hold", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_rotation_at_any_moment_keeps_the_whole_text(aws: Aws, seed: int, names_hold: bool) -> None:
-    """Files rotate between pulls, between portions, and several times at once."""
+    """Files rotate between two pulls and between two portions of one pull. Several files may rotate at once."""
     chance = random.Random(seed)
     aws.names_hold, aws.largest = names_hold, 4_000
     written, turns = "", 0
@@ -64,7 +64,7 @@ def test_rotation_at_any_moment_keeps_the_whole_text(aws: Aws, seed: int, names_
 
 
 def test_lost_log_files_are_reported_by_name(aws: Aws) -> None:
-    """One rotated file is removed before the capture reads it. Another file shrinks."""
+    """One rotated file is removed before the capture reads it. Another file becomes shorter."""
     write(aws, entries(0, 50))
     log = LogFiles(Cloud(), "shop-1")
     log.begin()
@@ -98,8 +98,8 @@ def test_unrelated_rotated_file_is_read_whole(aws: Aws) -> None:
 
 
 def test_portion_that_rds_cuts_is_requested_again(aws: Aws) -> None:
-    """RDS cuts portions above 1 MB. The reader then requests fewer lines. A single line above the limit is counted as
-    cut.
+    """RDS cuts portions of a log above 1 MB. The reader then requests fewer lines. A single line above the limit is
+    counted as cut.
     """
     aws.largest = 20_000
     log = LogFiles(Cloud(), "shop-1")
@@ -124,7 +124,7 @@ def test_missing_log_file_is_read_once_it_exists(aws: Aws) -> None:
 
 
 def test_hourly_file_is_read_while_it_grows(aws: Aws) -> None:
-    """The server writes directly into the file of the current hour. Reading continues with the next hour's file."""
+    """The server writes directly into the log file of the current hour. Reading continues with the next hour's file."""
     write(aws, entries(0, 20), f"{NAME}.2026-11-22.07")
     log = LogFiles(Cloud(), "shop-1")
     log.begin()
@@ -138,7 +138,7 @@ def test_hourly_file_is_read_while_it_grows(aws: Aws) -> None:
 
 @pytest.mark.parametrize("names_hold", [True, False])
 def test_renumbered_log_files_make_one_text(aws: Aws, names_hold: bool) -> None:
-    """Rotation renames the files (.1 becomes .2) or uses the same numbers again."""
+    """Rotation renames the log files (.1 becomes .2) or reuses their numbers."""
     aws.names_hold = names_hold
     folder, name = aws.folder / "audit", AUDIT_LOG.rpartition("/")[2]
     folder.mkdir()
@@ -165,9 +165,9 @@ def test_renumbered_log_files_make_one_text(aws: Aws, names_hold: bool) -> None:
 
 
 class Server:
-    """A server that writes rows into four files at once, not in strict order.
+    """A server that writes rows into four log files at once. The rows are not strictly in the order of time.
 
-    Each file rotates at its own moments. The file names contain the minute and a number.
+    Each file rotates independently of the others. A file name contains the minute and a number.
     """
 
     def __init__(self, aws: Aws, seed: int) -> None:
@@ -199,8 +199,8 @@ class Server:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_of_all_files_are_sorted_by_time(aws: Aws, seed: int) -> None:
-    """Files grow and rotate between portions, and portions cut rows. Each row of the time range is returned once. Rows
-    from before the range are left out.
+    """Files grow and rotate between two portions, and a portion may end inside a row. Each row of the time range is
+    returned once. Earlier rows are left out.
     """
     aws.largest = 2_000
     server = Server(aws, seed)
@@ -223,12 +223,12 @@ def test_rows_of_all_files_are_sorted_by_time(aws: Aws, seed: int) -> None:
 
 
 def test_late_rows_are_returned_and_counted(aws: Aws) -> None:
-    """A late row arrives long after newer rows were returned."""
+    """The late row arrives long after newer rows were returned."""
     server = Server(aws, 1)
     log = AuditLogFiles(Cloud(), "au-1")
     log.begin()
     server.rows(300)
-    assert "".join(log.pull()) == ""  # later rows are still unknown
+    assert "".join(log.pull()) == ""  # the reader does not know the later rows yet
     first = "".join(log.pull())
     assert first
     write(aws, audit_row(BEGIN_US + 5, 9_999), server.name(0))
@@ -239,7 +239,9 @@ def test_late_rows_are_returned_and_counted(aws: Aws) -> None:
 
 
 def test_removed_file_is_reported_by_name(aws: Aws) -> None:
-    """The newest file of a number is removed before the capture reads its end. Removed older files are not reported."""
+    """The newest file with a given number is removed before the capture reads its end. Older files may be removed
+    without a report.
+    """
     server = Server(aws, 2)
     old = "audit/audit.log.0.2026-11-21-07-00.0"
     write(aws, audit_row(BEGIN_US - 10**9, 1), old)
@@ -263,7 +265,7 @@ def test_removed_file_is_reported_by_name(aws: Aws) -> None:
 
 
 def test_growth_of_an_older_file_is_read(aws: Aws) -> None:
-    """An older file of a number grows. The capture reads only the added bytes, not the old content."""
+    """An older log file grows. The capture reads only the added bytes, not the old content."""
     server = Server(aws, 2)
     old = "audit/audit.log.1.2026-11-21-07-00.0"
     write(aws, audit_row(BEGIN_US - 10**9, 1), old)
@@ -279,7 +281,7 @@ def test_growth_of_an_older_file_is_read(aws: Aws) -> None:
 
 @pytest.mark.long
 def test_old_log_content_is_skipped(aws: Aws) -> None:
-    """The skipped bytes are counted across portions, also if a portion ends inside a multibyte character."""
+    """The skipped bytes are counted over all portions, even if a portion ends inside a multibyte character."""
     write(aws, "zwölf\n" * 40)
     place = Place(passed=7 * 25)
     assert place.lacks(listed_files(Cloud(), "shop-1", "slow")[NAME])
@@ -293,8 +295,8 @@ def test_lines_that_rds_cut_are_counted_and_left_out() -> None:
     assert without_cut_lines("a\nb [Your log message was truncated]\nc\n") == ("a\nc\n", 1)
 
 
-def test_rows_are_held_back_until_a_time() -> None:
-    """The second line of a row stays after its first line. A row that comes after newer rows counts as late."""
+def test_rows_are_held_back_until_the_given_time() -> None:
+    """A row's second line stays after its first line. A row that arrives after newer rows counts as late."""
     rows = RowsByTime()
     last = rows.hold("1795000000000300,c\n", 0)
     rows.hold("goes on\n", last)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a parameter group: the plan lists them, only necessary changes are made, and each value is restored."""
+"""Changes of a parameter group. The plan lists them, only necessary changes are made, and old values are restored."""
 
 from pathlib import Path
 
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.slow
 
 
 def test_parameters_are_set_and_restored(aws: Aws) -> None:
-    """Parameters that are already right are not changed. Parameters that were set get their old value. Parameters that
-    were not set are reset.
+    """Parameters that already have the required value are not changed. Restoring gives a changed parameter its old
+    value. A parameter that had no value before is reset.
     """
     aws.instance()
     aws.set("long_query_time", "2.5")
@@ -49,13 +49,13 @@ def test_parameters_are_set_and_restored(aws: Aws) -> None:
     assert (left.changed, left.refused) == ((), ())
     assert aws.values() == values
     assert aws.group("DBParameterGroup", "shop").parameters.keys() == before | {"log_output"}
-    assert take_back(cloud, group, changes) == left  # the second call sends no request
-    assert aws.asked.count("ModifyDBParameterGroup") == 4  # two by aws.set()
+    assert take_back(cloud, group, changes) == left  # the second restore sends no request
+    assert aws.asked.count("ModifyDBParameterGroup") == 4  # aws.set() sent two of these requests
 
 
-def test_parameter_changed_by_somebody_else_is_kept(aws: Aws) -> None:
-    """Somebody sets a value that is neither the old one nor the capture's. The message names the parameter. Refusals of
-    AWS are reported.
+def test_parameter_changed_by_another_user_is_kept(aws: Aws) -> None:
+    """Another user sets a value that is neither the old value nor the capture's value. The message names the parameter.
+    AWS's refusals are reported.
     """
     aws.instance()
     cloud = Cloud()
@@ -72,8 +72,8 @@ def test_parameter_changed_by_somebody_else_is_kept(aws: Aws) -> None:
 
 
 def test_capture_never_requires_a_reboot(aws: Aws) -> None:
-    """A required static parameter is refused. An optional static parameter is left out and reported. Default groups
-    cannot be changed.
+    """A static parameter needs a reboot. If it is required, the capture is refused. If it is optional, it is left out
+    and reported. Default parameter groups cannot be changed.
     """
     aws.instance()
     cloud = Cloud()
@@ -92,9 +92,9 @@ def test_capture_never_requires_a_reboot(aws: Aws) -> None:
         choose_group(look_at(cloud, "shop-9"))
 
 
-def test_wait_for_a_group_ends_with_its_status(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The group must be in sync twice in a row. If the group never is, the wait ends with an error that contains the
-    status.
+def test_wait_for_a_parameter_group_ends_with_its_status(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parameter group must be in sync twice in a row. If it is never in sync, the wait ends with an error that
+    contains its status.
     """
     aws.instance()
     cloud = Cloud()
@@ -108,8 +108,8 @@ def test_wait_for_a_group_ends_with_its_status(aws: Aws, monkeypatch: pytest.Mon
 
 
 def test_shared_parameter_group_is_refused(aws: Aws) -> None:
-    """The refusal lists the other instances of the group. An option allows a shared group. The plan warns about
-    sessions that keep their long_query_time.
+    """The error message lists the other instances of the parameter group. An option allows a shared group. The plan
+    warns about sessions that keep their long_query_time.
     """
     aws.cluster()
     plan = plan_rds(Cloud(), "au-1", RdsOptions())
@@ -123,7 +123,7 @@ def test_shared_parameter_group_is_refused(aws: Aws) -> None:
 
 
 def test_group_with_the_right_values_is_not_changed(aws: Aws) -> None:
-    """A default group is refused only if a parameter must change."""
+    """A default parameter group is refused only if a parameter must change."""
     aws.instance("shop-9", "default.mysql8.0")
     with pytest.raises(RefusedError, match="Default parameter groups cannot be changed"):
         plan_rds(Cloud(), "shop-9", RdsOptions())
@@ -140,7 +140,7 @@ def test_group_with_the_right_values_is_not_changed(aws: Aws) -> None:
 
 @pytest.mark.long
 def test_aurora_audit_log_changes_the_cluster_group(aws: Aws) -> None:
-    """Events that the owner logs stay enabled. The plan lists the accounts that the log excludes."""
+    """Event types that the owner already logs stay enabled. The plan lists the accounts that the audit log excludes."""
     aws.cluster()
     options = RdsOptions(audit=True, shared_ok=True)
     plan = plan_rds(Cloud(), "au-1", options)
@@ -158,7 +158,7 @@ def test_aurora_audit_log_changes_the_cluster_group(aws: Aws) -> None:
 
 
 def test_rds_audit_log_changes_no_parameter(aws: Aws) -> None:
-    """On RDS the audit log belongs to the option group. The plan explains this."""
+    """On RDS, the settings of the audit log belong to the option group. The plan explains this."""
     aws.instance()
     plan = plan_rds(Cloud(), "shop-1", RdsOptions(audit=True))
     assert plan.changes == ()
@@ -167,7 +167,7 @@ def test_rds_audit_log_changes_no_parameter(aws: Aws) -> None:
 
 @pytest.mark.slow
 def test_killed_capture_is_restored_from_its_file(aws: Aws, tmp_path: Path) -> None:
-    """The restore removes its file. A file for another parameter group is refused and kept."""
+    """The restore removes the restore file. A restore file for another parameter group is refused and kept."""
     aws.instance()
     before = aws.values()
     cloud = Cloud()

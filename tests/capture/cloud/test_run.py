@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`capture rds` from the command line: the tape has the events of the whole log, and the parameter group is restored."""
+"""`capture rds` from the command line. The tape has the events of the whole log, and the parameter group is restored."""
 
 import random
 import signal
@@ -47,14 +47,14 @@ def begin(aws: Aws, tmp_path: Path, name: str, *options: str) -> Process:
 
 
 def start(aws: Aws, tmp_path: Path, *options: str) -> Process:
-    """Start a capture of the slow log. Wait until the group is changed and the log is read."""
+    """Start a capture of the slow log. Wait until the capture has changed the parameter group and read the log."""
     process = begin(aws, tmp_path, "shop-1", *options)
     wait(process, lambda: aws.values()["long_query_time"] == "0" and aws.asked.count(PORTION) > 3)
     return process
 
 
 def start_audit(aws: Aws, tmp_path: Path, name: str, *options: str) -> Process:
-    """Start a capture of the audit log. Wait until the log is read."""
+    """Start a capture of the audit log. Wait until the capture has read the log."""
     process = begin(aws, tmp_path, name, "--audit", "--shared-group-ok", *options)
     wait(process, lambda: aws.asked.count(FILES) > 2)
     return process
@@ -80,12 +80,12 @@ def rows(tape: Path, columns: str = SLOW) -> list[tuple[object, ...]]:
 
 
 def state(tmp_path: Path) -> list[Path]:
-    """Return the restore files."""
+    """Return the restore files of captures in the test's state folder."""
     return list((tmp_path / "state").rglob("*.json"))
 
 
-def test_rds_tape_equals_the_tape_of_the_whole_log(aws: Aws, tmp_path: Path) -> None:
-    """Pulls cut entries anywhere, and files rotate. Entries from before the capture are left out."""
+def test_rds_tape_equals_the_tape_of_the_full_log(aws: Aws, tmp_path: Path) -> None:
+    """A pull may end inside a log entry, and files rotate. Entries from before the capture are left out."""
     aws.instance()
     before = aws.values()
     write(aws, entries(0, 200))
@@ -145,8 +145,8 @@ def test_capture_killed_by_sigkill_can_be_restored(aws: Aws, tmp_path: Path) -> 
 
 @pytest.mark.long
 def test_failed_capture_restores_the_group(aws: Aws, tmp_path: Path) -> None:
-    """The failures are a group that is never in sync, an empty log and a log that becomes unreadable. Each failure
-    gives a message.
+    """The captures fail because the parameter group is never in sync, the log is empty, or the log becomes unreadable.
+    Each failure gives a message.
     """
     aws.instance()
     before = aws.values()
@@ -178,8 +178,8 @@ def test_failed_capture_restores_the_group(aws: Aws, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_cloudwatch_slow_log_is_captured(aws: Aws, tmp_path: Path) -> None:
-    """The tape has all events of the capture's time, also those that arrive slightly later. The parameter group is
-    restored.
+    """The tape has all events of the capture's time span, including events that arrive slightly later. The parameter
+    group is restored.
     """
     aws.instance(EnableCloudwatchLogsExports=["slowquery"])
     before, logs, place = aws.values(), aws.client("logs"), "/aws/rds/instance/shop-1/slowquery"
@@ -199,8 +199,8 @@ def test_cloudwatch_slow_log_is_captured(aws: Aws, tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("stopped", mostly_long([False, True], True))
 def test_aurora_audit_files_become_one_tape(aws: Aws, tmp_path: Path, stopped: bool) -> None:
-    """Four files grow and rotate in parallel. The events equal those of `capture audit` on all files, also after
-    Ctrl-C.
+    """Four files grow and rotate in parallel. The events equal those of `capture audit` on all files, even if Ctrl-C
+    ends the capture.
     """
     aws.cluster()
     (aws.folder / "audit").mkdir()
@@ -235,7 +235,7 @@ def test_aurora_audit_files_become_one_tape(aws: Aws, tmp_path: Path, stopped: b
 
 
 def test_rds_audit_log_is_captured(aws: Aws, tmp_path: Path) -> None:
-    """RDS has one audit log, and no parameter is changed. A statement at the length limit is marked as cut."""
+    """RDS has one audit log, so the capture changes no parameter. A statement at the length limit is marked as cut."""
     aws.instance()
     log, before = "audit/server_audit.log", aws.values()
     (aws.folder / "audit").mkdir()
@@ -251,7 +251,7 @@ def test_rds_audit_log_is_captured(aws: Aws, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_cloudwatch_audit_log_is_captured(aws: Aws, tmp_path: Path) -> None:
-    """Audit rows come from several streams, not in strict order. The cluster's parameter group is restored."""
+    """Audit rows come from several log streams, not in strict order of time. The cluster's parameter group is restored."""
     aws.cluster(EnableCloudwatchLogsExports=["audit"])
     before, logs, place = aws.values_of_cluster(), aws.client("logs"), "/aws/rds/cluster/au/audit"
     logs.create_log_group(logGroupName=place)

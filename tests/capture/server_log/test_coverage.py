@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coverage: compare the statements that the server executed with the log, and find silent sessions."""
+"""Coverage: the share of the executed statements that the log contains. Sessions that are missing from the log are
+listed.
+"""
 
 from dataclasses import replace
 
@@ -22,8 +24,8 @@ def events(*rows: tuple[int, str]) -> duckdb.DuckDBPyConnection:
 
 
 def test_coverage_counts_statements_and_silent_sessions() -> None:
-    """The tool's own sessions are not counted. A session is silent if it was open before, executed statements and is
-    missing from the log.
+    """The tool's own sessions are not counted. A silent session was open before the capture and executed statements,
+    but is missing from the log.
     """
     con = events(*[(20, "query")] * 90, *[(8, "execute")] * 10, (20, "quit"), (20, "connect"), (20, "prepare"))
     coverage = measure_coverage(BEFORE, AFTER, con, {1}, logs_errors=False)
@@ -41,9 +43,9 @@ def test_coverage_counts_statements_and_silent_sessions() -> None:
     assert with_errors.executed == 204
 
 
-def test_coverage_of_an_empty_log() -> None:
-    """If the server executed statements but the log is empty, the coverage is 0 %. If the server executed none, the
-    coverage is 100 %.
+def test_empty_log_has_a_coverage_of_0_or_100_percent() -> None:
+    """If the server executed statements but the log is empty, the coverage is 0 %. If the server executed no
+    statements, the coverage is 100 %.
     """
     none = measure_coverage(BEFORE, AFTER, None, {1}, logs_errors=False)
     assert none == Coverage("performance_schema", 200, 0, 2, 100)
@@ -61,7 +63,7 @@ def test_coverage_below_95_percent_is_partial() -> None:
 
 
 def test_coverage_by_questions_counts_commands() -> None:
-    """Counters from different sources, such as Questions and performance_schema, are not compared."""
+    """Counters from different sources, such as Questions and performance_schema, are never compared with each other."""
     before = Counted("Questions", 1000, 0, {7: 900, 8: 950}, False, 50)
     after = Counted("Questions", 1210, 0, {7: 1100, 8: 950}, False, 60)
     con = events((20, "query"), (20, "init_db"), (20, "quit"), (20, "ping"))
@@ -72,8 +74,10 @@ def test_coverage_by_questions_counts_commands() -> None:
 
 
 @pytest.mark.parametrize("on", [True, False])
-def test_performance_schema_is_used_if_it_counts_statements(on: bool) -> None:
-    """performance_schema is used if it counts the connection that asks. Otherwise, the status variables are used."""
+def test_performance_schema_is_used_if_it_counts(on: bool) -> None:
+    """performance_schema is used only if it counts the statements of querytape's own connection. Otherwise, the status
+    variables are used.
+    """
     server = FakeServer({})
     server.answers = [
         ("summary_by_thread", [(7, 100), (1, 3)] if on else [(7, 0), (1, 0)]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows of the log tables become log entries. The parsers read them like a log file of the server."""
+"""Rows of the log tables become log entries, which the parsers read like a log file of the server."""
 
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,9 @@ AT = datetime(2026, 11, 20, 15, 21, 5, 123456)
 
 
 def test_slow_log_rows_become_entries(tmp_path: Path) -> None:
-    """Entries keep the times, row counts, ids, thread and statement of their row. Rows of commands become commands."""
+    """Each entry keeps the times, row counts, ids, thread and statement of its row. Rows that log a command become
+    command events.
+    """
     account, none = b"app[app] @ web1 [10.0.0.2]", timedelta(0)
     rows = [
         (AT, account, timedelta(milliseconds=250), none, 3, 7, b"shop", 5, 6, 29, b"SELECT ';\n'"),
@@ -30,7 +32,7 @@ def test_slow_log_rows_become_entries(tmp_path: Path) -> None:
 
 
 def test_general_log_rows_become_entries(tmp_path: Path) -> None:
-    """Entries keep the time, thread, command and argument of their row. The argument may have arbitrary bytes."""
+    """Each entry keeps the time, thread, command and argument of its row. The argument may contain arbitrary bytes."""
     rows = [
         (AT, 29, "Connect", b"app@web1 on shop using TCP/IP", b""),
         (AT, 29, "Query", b"SELECT 'caf\xe9'", b""),

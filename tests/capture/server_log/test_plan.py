@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan before a recording: the way to read the log, changed settings, remaining effects and missing privileges."""
+"""The plan before a recording: how the log is read, the changed settings, later effects and missing privileges."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -39,7 +39,7 @@ def near(tmp_path: Path) -> Facts:
 
 
 def test_log_file_is_read_on_the_server_host(tmp_path: Path) -> None:
-    """The new log file is in the same folder as the server's own log. Each plan has a different file name."""
+    """The capture's log file is in the folder of the server's own log. Each plan has a different file name."""
     plan = plan_logging(TARGET, near(tmp_path), RecordOptions(restore_file=tmp_path / "r"))
     assert plan.method == "file"
     assert plan.log_file is not None
@@ -49,7 +49,7 @@ def test_log_file_is_read_on_the_server_host(tmp_path: Path) -> None:
 
 
 def test_log_table_is_read_from_a_remote_server() -> None:
-    """On a remote server, `--read file` is refused with a remedy."""
+    """For a remote server, `--read file` is refused, and the message suggests another option."""
     plan = plan_logging(TARGET, FAR, RecordOptions())
     assert (plan.method, plan.log_file) == ("table", None)
     with pytest.raises(RefusedError, match="--read table"):
@@ -83,8 +83,10 @@ def notes(method: str = "file", **variables: str) -> str:
     return "; ".join(plan_notes(facts, method, changes, file, 8 << 30))
 
 
-def test_plan_shows_log_size_place_and_rate() -> None:
-    """The plan's notes contain the size limit, the place of the log, whether the log is kept, and the write rate."""
+def test_plan_shows_size_location_and_rate_of_the_log() -> None:
+    """The notes of the plan contain the size limit, the location of the log, its deletion or retention, and the write
+    rate.
+    """
     assert "at most about 8,590 MB (--max-disk) to /q.log, and removes this file at the end" in notes()
     assert "0.60 MB/s at this server's average of 2,000 statements per second" in notes()
     assert "mysql.slow_log, and leaves the rows in this table" in notes("table")
@@ -92,8 +94,8 @@ def test_plan_shows_log_size_place_and_rate() -> None:
 
 
 def test_plan_describes_the_effect_on_open_sessions() -> None:
-    """If the slow log was off before, open sessions do no harm. If it was on, it stays off until they end. With Percona
-    Server's global control, the control is kept. A capture of the general log has no such effect.
+    """If the server's slow log was off, open sessions write nothing to it. If it was on, it stays off until these
+    sessions end. Percona Server's global control stays enabled. A capture of the general log has no such effect.
     """
     assert "these sessions write nothing" in notes()
     on = notes(slow_query_log="ON")
@@ -107,7 +109,7 @@ def test_plan_describes_the_effect_on_open_sessions() -> None:
 
 
 def test_plan_warns_if_the_general_log_is_on() -> None:
-    """A changed log_output also redirects the general log."""
+    """The capture changes log_output, which also redirects the general log."""
     assert "general log is on" in notes("table", general_log="ON")
     assert "general log is on" not in notes("file", general_log="ON")
 
@@ -126,7 +128,9 @@ def missing_rights(
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-5.7", "mysql-8.0", "mysql-9"])
 def test_suggested_grants_are_sufficient(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """The account has no privileges. Each message contains a GRANT. After all GRANTs, no privilege is missing."""
+    """The account starts without privileges. Each message contains a GRANT statement. After all of these GRANTs, no
+    privilege is missing.
+    """
     server = server_factory(kind)
     user = f"weak_{tmp_path.name[-8:]}"
     server.execute(f"CREATE USER '{user}'@'%'")
@@ -135,7 +139,7 @@ def test_suggested_grants_are_sufficient(server_factory: Callable[..., Server], 
     before = server.execute("SHOW GLOBAL VARIABLES LIKE 'long_query_time'")
     lacks = missing_rights(server, tmp_path, user)
     assert len(lacks.needed) == 3
-    assert any("GRANT PROCESS" in text for text in lacks.useful)  # although no other session is connected
+    assert any("GRANT PROCESS" in text for text in lacks.useful)  # reported even if no other session is connected
     for method in ("general", "table"):
         for text in (
             *missing_rights(server, tmp_path, user, method).needed,
@@ -148,7 +152,7 @@ def test_suggested_grants_are_sufficient(server_factory: Callable[..., Server], 
     assert server.execute("SHOW GLOBAL VARIABLES LIKE 'long_query_time'") == before
 
 
-def test_pending_restore_and_unwritable_file_are_refused(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+def test_pending_restore_or_unwritable_file_is_refused(server_factory: Callable[..., Server], tmp_path: Path) -> None:
     server = server_factory("mariadb")
     write_restore_file(tmp_path / "r", RestoreFile("mysql://app@h/", "id", "t", (), None))
     assert "--restore" in missing_rights(server, tmp_path, "root").needed[0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The restore file is complete at any moment. Settings are restored, and the restore waits for open sessions."""
+"""The restore file, which holds a capture's changed settings, is always complete. The restore waits for open sessions."""
 
 import json
 import os
@@ -41,7 +41,9 @@ PATIENT, AT_ONCE = WatchOptions(watch_s=60.0), WatchOptions(watch_s=0.0)
 
 
 def test_restore_file_is_private_and_written_once(tmp_path: Path) -> None:
-    """The file is read back unchanged. A second restore file is refused, and the message has the restore command."""
+    """The restore file is read back unchanged. A second restore file is refused, and the message contains the restore
+    command.
+    """
     path = tmp_path / "deep" / "restore.json"
     write_restore_file(path, SAVED)
     assert read_restore_file(path) == SAVED
@@ -54,7 +56,7 @@ def test_restore_file_is_private_and_written_once(tmp_path: Path) -> None:
 
 
 def test_concurrent_captures_create_one_restore_file(tmp_path: Path) -> None:
-    """One capture creates a complete file. All other captures are refused."""
+    """One of the captures creates a complete restore file. All other captures are refused."""
     path = tmp_path / "r.json"
     barrier = [RestoreFile(f"mysql://app@h:{n}/", "id", "t", CHANGES, None) for n in range(16)]
 
@@ -72,8 +74,8 @@ def test_concurrent_captures_create_one_restore_file(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_existing_file_or_symlink_is_not_overwritten(tmp_path: Path) -> None:
-    """The file is opened with O_EXCL. A dangling symlink stays as well."""
+def test_restore_file_never_overwrites_a_file_or_symlink(tmp_path: Path) -> None:
+    """The restore file is opened with O_EXCL. A dangling symlink is not overwritten either."""
     link, aim = tmp_path / "r.json", tmp_path / "aim"
     link.symlink_to(aim)
     with pytest.raises(InputError, match="did not restore"):
@@ -87,7 +89,7 @@ def test_existing_file_or_symlink_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_interrupted_write_leaves_no_restore_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process is killed before the restore file is on disk. The next capture can start."""
+    """The process is killed before the restore file is on disk. The next capture starts without a restore."""
     path = tmp_path / "r.json"
 
     def killed(handle: int) -> None:
@@ -113,8 +115,8 @@ def test_restore_file_is_replaced(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.json"]
 
 
-def test_pending_restore_shows_the_command(tmp_path: Path) -> None:
-    """Without a restore file, nothing is pending. A damaged restore file is pending as well."""
+def test_pending_restore_is_reported_with_its_command(tmp_path: Path) -> None:
+    """Without a restore file, no restore is pending. A damaged restore file also counts as a pending restore."""
     assert pending_sentence(tmp_path / "none") is None
     write_restore_file(tmp_path / "r", SAVED)
     assert "`querytape capture server mysql://app@h:1/ --restore`" in (pending_sentence(tmp_path / "r") or "")
@@ -123,7 +125,9 @@ def test_pending_restore_shows_the_command(tmp_path: Path) -> None:
 
 
 def test_missing_or_damaged_restore_file_is_reported(tmp_path: Path) -> None:
-    """A foreign file is reported. Variable names from the restore file are never executed as statements."""
+    """A file that is not a restore file is reported. Variable names from the restore file are never executed as
+    statements.
+    """
     with pytest.raises(InputError, match="There is nothing to restore"):
         read_restore_file(tmp_path / "none")
     good = asdict(SAVED)
@@ -151,7 +155,7 @@ def test_each_server_has_its_own_restore_file(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Replace the wait between two checks by no wait."""
+    """Remove the wait between two checks."""
     monkeypatch.setattr(restore, "POLL_S", 0.0)
     return iter(())
 
@@ -173,8 +177,10 @@ def is_server_log_flooded(now: dict[str, str], carrying: bool) -> bool:
     return everything and now["slow_query_log"] == "ON" and now["slow_query_log_file"] == "/var/log/slow.log"
 
 
-def test_own_log_stays_off_until_sessions_with_the_threshold_end(tmp_path: Path) -> None:
-    """Two sessions connected during the capture. Their statements never reach the server's own log."""
+def test_own_log_stays_off_until_capture_sessions_end(tmp_path: Path) -> None:
+    """Two sessions connected during the capture and keep its threshold. Their statements never reach the server's own
+    log.
+    """
     server, path = FakeServer(BEFORE, {5: 10.0, 12: 0.0, 13: 0.0}), tmp_path / "r"
     saved, left = take_back(server.connection(), path, recording(server, path))
     assert (left.changed, left.refused) == ((), ())
@@ -195,8 +201,10 @@ def test_own_log_stays_off_until_sessions_with_the_threshold_end(tmp_path: Path)
     assert "2 sessions still have long_query_time = 0: 12 (app@web1), 13 (app@web1)" in back.lines[0]
 
 
-def test_own_log_stays_off_after_the_time_limit(tmp_path: Path) -> None:
-    """One session stays open. The message names the session and how to end it. `--restore` completes the restore later."""
+def test_own_log_stays_off_if_a_session_outlasts_the_limit(tmp_path: Path) -> None:
+    """A session with the capture's threshold stays open. The message names the session and the way to end it.
+    `--restore` completes the restore later.
+    """
     server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
     saved, _ = take_back(server.connection(), path, recording(server, path))
     back = settle(FakeTarget(server), path, saved, SPAN, AT_ONCE)
@@ -211,8 +219,8 @@ def test_own_log_stays_off_after_the_time_limit(tmp_path: Path) -> None:
 
 
 def test_options_enable_the_log_or_end_idle_sessions(tmp_path: Path) -> None:
-    """`log_again` enables the own log at once. `--end-sessions` ends idle sessions outside a transaction, but no busy
-    session.
+    """`log_again` enables the server's own log at once. `--end-sessions` ends idle sessions outside a transaction, but
+    no busy session.
     """
     server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
     saved, _ = take_back(server.connection(), path, recording(server, path))
@@ -231,9 +239,9 @@ def test_options_enable_the_log_or_end_idle_sessions(tmp_path: Path) -> None:
     assert "--end-sessions ended 1 idle session: 12" in " ".join(back.lines)
 
 
-def test_log_that_was_off_is_disabled_at_once(tmp_path: Path) -> None:
-    """Sessions with the capture's threshold do no harm if the own log is off. They are listed, but the restore does not
-    wait for them.
+def test_restore_leaves_a_disabled_log_off(tmp_path: Path) -> None:
+    """The server's own log was off before the capture. Sessions with the capture's threshold then write nothing to it.
+    They are listed, but the restore does not wait for them.
     """
     server, path = FakeServer(BEFORE | {"slow_query_log": "OFF"}, {12: 0.0}), tmp_path / "r"
     saved, _ = take_back(server.connection(), path, recording(server, path))
@@ -246,7 +254,7 @@ def test_log_that_was_off_is_disabled_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("killed_after", range(12))
 def test_restore_works_after_a_kill_at_any_step(tmp_path: Path, killed_after: int) -> None:
-    """The restore from the file gives the previous settings. The server's own log never receives the extra statements."""
+    """The restore from the file sets the previous values. The server's own log never receives extra statements."""
     server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
     left = [killed_after]
     answer = server.answer
@@ -276,8 +284,8 @@ def test_restore_works_after_a_kill_at_any_step(tmp_path: Path, killed_after: in
     assert not path.exists()
 
 
-def test_log_disabled_by_somebody_else_stays_off(tmp_path: Path) -> None:
-    """Somebody disabled the server's own log during the capture. The message reports that the log stays off."""
+def test_log_disabled_by_another_user_stays_off(tmp_path: Path) -> None:
+    """Another user disabled the server's own log during the capture. The message reports that the log stays off."""
     server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
     saved = recording(server, path)
     server.variables["slow_query_log"] = "OFF"
@@ -288,7 +296,7 @@ def test_log_disabled_by_somebody_else_stays_off(tmp_path: Path) -> None:
 
 
 def test_refused_setting_stays_in_the_restore_file(tmp_path: Path) -> None:
-    """One setting cannot be restored because a privilege was revoked. The other settings are restored, and the message
+    """A privilege was revoked, so one setting cannot be restored. The other settings are restored, and the message
     names the privilege.
     """
     server, path = FakeServer(BEFORE | {"slow_query_log": "OFF"}), tmp_path / "r"
@@ -301,7 +309,9 @@ def test_refused_setting_stays_in_the_restore_file(tmp_path: Path) -> None:
 
 
 def test_log_stays_off_without_the_process_privilege(tmp_path: Path) -> None:
-    """Without the PROCESS privilege, sessions are invisible, so the log stays off. The message names the privilege."""
+    """Without the PROCESS privilege, the sessions of other users are invisible. The server's own log therefore stays
+    off, and the message names the privilege.
+    """
     server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
     server.shows_values = False
     server.answers = [("SHOW GRANTS", [("GRANT USAGE ON *.* TO a",)]), ("SHOW PROCESSLIST", [])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server's log becomes a tape. The settings are restored after every kind of end."""
+"""A server's log becomes a tape. The server's settings are restored at the end, even after a failure or a kill."""
 
 import os
 import signal
@@ -39,7 +39,7 @@ BEFORE = Counted("performance_schema", 100, 0, {1: 5, 3: 10, 4: 10}, True, 5)
 
 
 def variables(server: Server) -> dict[str, str]:
-    """Return the variables that a capture may change."""
+    """Return the server variables that a capture may change."""
     found = gather(parse_target(server.url()).connect()).variables
     words = ("slow", "long_query", "log_output", "general_log", "min_examined")
     return {name: value for name, value in found.items() if any(word in name for word in words)}
@@ -64,8 +64,8 @@ def wait_for_end(process: subprocess.Popen[str], code: int = 0) -> str:
 
 
 def start(server: Server, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
-    """Start a capture, and wait until it logs."""
-    more = ["-o", str(tmp_path / "s.tape"), "--partial-ok"]  # 23 statements are too few for a reliable coverage
+    """Start a capture, and wait until the server logs statements for it."""
+    more = ["-o", str(tmp_path / "s.tape"), "--partial-ok"]  # 23 statements are too few to compute the coverage
     process = begin(server.url(), tmp_path, *more, *options)
     end = time.monotonic() + 30
     while time.monotonic() < end and process.poll() is None:
@@ -87,7 +87,7 @@ def drive(server: Server) -> None:
 
 
 def driven(tape: Path) -> list[tuple[int, int]]:
-    """Return (session, rows) of the statements that drive() sent, in order."""
+    """Return (session, rows) for each statement that drive() sent, in order."""
     return query(
         f"SELECT session, rows_sent FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'drive')"
         " ORDER BY start_ns, seq"
@@ -100,7 +100,7 @@ def driven(tape: Path) -> list[tuple[int, int]]:
 def test_all_statements_of_a_new_connection_are_captured(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str, method: str
 ) -> None:
-    """All 23 statements are in one session, from the log file and from the log tables. The settings are restored."""
+    """All 23 statements belong to one session, whether the log is a file or a table. The settings are restored."""
     server = server_factory(kind)
     before = variables(server)
     process = start(server, tmp_path, "--read", method, "--duration", "15s")
@@ -120,7 +120,7 @@ def test_all_statements_of_a_new_connection_are_captured(
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_sigkilled_capture_is_restored_once(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
-    """A killed process cannot restore settings. `--restore` does so. A second `--restore` has nothing to do."""
+    """A killed process cannot restore settings. `--restore` restores them. A second `--restore` changes nothing."""
     server = server_factory(kind)
     before = variables(server)
     process = start(server, tmp_path, "--duration", "60s")
@@ -151,8 +151,8 @@ def test_interrupted_capture_keeps_its_tape(
 
 
 @pytest.mark.long
-def test_dry_run_and_max_disk_are_respected(server_factory: Callable[..., Server], tmp_path: Path) -> None:
-    """`--dry-run` changes nothing. A log that grows past `--max-disk` ends the capture."""
+def test_dry_run_and_max_disk_options(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """`--dry-run` changes no setting. A log that grows past `--max-disk` ends the capture."""
     server = server_factory("mariadb")
     before = variables(server)
     assert "SET GLOBAL slow_query_log = 'ON'" in wait_for_end(begin(server.url(), tmp_path, "--dry-run"))
@@ -164,7 +164,7 @@ def test_dry_run_and_max_disk_are_respected(server_factory: Callable[..., Server
 
 
 def test_account_without_the_privilege_is_refused(server_factory: Callable[..., Server], tmp_path: Path) -> None:
-    """The command prints a message and exits with 1. No setting changes, and no restore file remains."""
+    """The command prints a message and exits with code 1. No setting changes, and no restore file remains."""
     server = server_factory("mariadb")
     server.execute("CREATE USER weak@localhost")
     before = variables(server)
@@ -177,7 +177,7 @@ def test_account_without_the_privilege_is_refused(server_factory: Callable[..., 
 
 
 def recorded(tmp_path: Path, threads: dict[int, float], executed: int) -> tuple[Recorded, LoggingPlan]:
-    """Return a recording whose log has one statement of each thread in `threads` {thread: seconds}."""
+    """Return a recording. Its log has one statement of each thread in `threads` {thread: seconds}."""
     log = tmp_path / "q.log"
     head = "mysqld, Version: 8.0.31 (MySQL). started with:\nTcp port: 3306  Unix socket: s\nTime Id Command Argument\n"
     entries = [ENTRY.format(n=n, thread=id_, time=f"{time:.6f}") for n, (id_, time) in enumerate(threads.items())]
@@ -189,8 +189,8 @@ def recorded(tmp_path: Path, threads: dict[int, float], executed: int) -> tuple[
     return done, LoggingPlan(Facts("8.0.31"), "file", CHANGES, log, (), tmp_path / "r")
 
 
-def test_own_sessions_are_left_out_of_the_tape(tmp_path: Path) -> None:
-    """The tool's own sessions do not count for the coverage. An older session that logs short statements has the
+def test_own_sessions_are_not_on_the_tape(tmp_path: Path) -> None:
+    """The tool's own sessions do not count for the coverage. An older session whose short statements are logged has the
     capture's threshold.
     """
     done, plan = recorded(tmp_path, {1: 0.1, 3: 0.1, 2: 0.1, 4: 2.0, 20: 0.1}, executed=3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find sessions that have a capture's settings. `--renew-idle` ends only idle sessions from before the capture."""
+"""Find sessions that have a capture's settings. `--renew-idle` ends only idle sessions that are older than the capture."""
 
 import json
 from dataclasses import replace
@@ -28,8 +28,8 @@ from ...conftest import ServerFactory
 from .test_run import begin
 
 SPAN = Span(first=10, last=20)
-# Opened before the capture, before it and reset later, with somebody's own 0, during it, during it with an own value,
-# after it.
+# Opened before the capture; before it and reset later; before it with another user's own value 0. Then opened during
+# the capture; during it with its own value; after it.
 SESSIONS = {3: 10.0, 4: 0.0, 5: 0.0, 12: 0.0, 13: 2.0, 25: 0.0}
 ON = [("wait/lock/metadata/sql/mdl", "YES"), ("wait/lock/table/sql/handler", "YES")]
 UNKNOWN = pymysql.err.ProgrammingError(1109, "no such table")
@@ -41,16 +41,16 @@ def found(server: FakeServer, span: Span) -> list[tuple[int, bool]]:
 
 
 def test_mysql_sessions_are_found_by_their_values() -> None:
-    """The value of a session's long_query_time is visible in MySQL. A reset session is found. A session with its own
-    value is not.
+    """MySQL shows the value of a session's long_query_time. A session that was reset is found. A session with a value
+    of its own is not found.
     """
     assert found(FakeServer({}, SESSIONS), replace(SPAN, already=frozenset({5}))) == [(4, True), (12, True)]
     assert carrying_now(FakeServer({}, SESSIONS).connection()) == (4, 5, 12, 25)
 
 
 def test_mariadb_sessions_are_found_by_id_and_log() -> None:
-    """MariaDB does not show session values. Sessions that connected during the capture are uncertain. Older sessions
-    are certain if the log has their short statements. The tool's own sessions are never found.
+    """MariaDB does not show session values. Sessions that connected during the capture are uncertain. An older session
+    is certain if the log has its short statements. The tool's own sessions are never found.
     """
     server = FakeServer({}, SESSIONS)
     server.shows_values = False
@@ -60,7 +60,7 @@ def test_mariadb_sessions_are_found_by_id_and_log() -> None:
     assert carrying_now(server.connection()) == ()
 
 
-def test_long_session_list_ends_with_a_count() -> None:
+def test_long_session_list_is_shortened_with_a_count() -> None:
     many = FakeServer({}, dict.fromkeys(range(11, 21), 0.0))
     text = listed(carriers(many.connection(), SPAN) or [])
     assert text.startswith("11 (app@web1), 12 (app@web1)")
@@ -68,8 +68,8 @@ def test_long_session_list_ends_with_a_count() -> None:
 
 
 def test_only_idle_sessions_are_ended() -> None:
-    """Sessions in a transaction are not ended. A session that is already gone is no error. A missing privilege gives a
-    message.
+    """Sessions in a transaction are not ended. A session that has already ended causes no error. A missing privilege
+    gives a message.
     """
     server = FakeServer({}, {11: 0.0, 12: 0.0, 13: 0.0, 14: 0.0})
     server.busy = {11}
@@ -88,7 +88,7 @@ def test_only_idle_sessions_are_ended() -> None:
 
 
 def pool(sessions: dict[int, float]) -> FakeServer:
-    """Return a fake server with these sessions, which shows locks only in the given answers."""
+    """Return a fake server with these sessions. It shows locks only through the given answers."""
     server = FakeServer({}, sessions)
     server.answers = [
         ("innodb_trx", [(14,)]),
@@ -100,8 +100,8 @@ def pool(sessions: dict[int, float]) -> FakeServer:
     return server
 
 
-def test_renewal_keeps_its_rate() -> None:
-    """The rate of ended sessions holds over the whole time. The remaining sessions stay open."""
+def test_renewal_ends_sessions_at_a_steady_rate() -> None:
+    """The rate of ended sessions is the same over the whole time. Sessions that were not ended stay open."""
     server, renewal = pool(dict.fromkeys(range(1, 11), 10.0)), Renewal(1.5)
     con = server.connection()
     for elapsed, ended in ((0.5, 0), (1.0, 1), (2.0, 3), (2.1, 3), (3.0, 4)):
@@ -114,8 +114,8 @@ def test_renewal_keeps_its_rate() -> None:
 
 
 def test_renewal_never_ends_protected_sessions() -> None:
-    """Protected sessions: the tool's own, busy, in a transaction, with locks, connected later, already logged, replicas
-    and the server's own threads.
+    """Protected sessions are the tool's own, busy ones, and those with a transaction or locks. Sessions that connected
+    later, that are already logged, and replicas or server threads are also protected.
     """
     server = pool({1: 10.0, 12: 10.0, 13: 10.0, 14: 10.0, 15: 10.0, 16: 0.0, 31: 10.0})
     server.busy = {13}
@@ -131,8 +131,8 @@ def test_renewal_never_ends_protected_sessions() -> None:
     assert idle_sessions(server.connection(), 30, {1}) == [(12, "app@web1"), (23, "app@web1")]
 
 
-def test_locks_that_the_server_does_not_show_are_reported() -> None:
-    """Sources of locks: MariaDB's plugin, metadata locks, table locks, or none."""
+def test_locks_hidden_by_the_server_are_reported() -> None:
+    """The test covers servers that show locks through MariaDB's plugin, metadata locks, table locks, or not at all."""
     server = pool({1: 10.0})
     assert lock_holders(server.connection()).not_shown == ()
     server.answers[2:4] = [("setup_instruments", ON[1:]), ("table_handles", [(7,)])]
@@ -146,7 +146,7 @@ def test_locks_that_the_server_does_not_show_are_reported() -> None:
     assert "nothing to do" in renewal_notes(server.connection(), 5.0, True)[0]
 
 
-def test_refused_kill_does_not_stop_the_capture() -> None:
+def test_refused_kill_does_not_end_the_capture() -> None:
     """The summary contains the reason why no session was ended."""
     server, renewal = pool(dict.fromkeys(range(1, 11), 10.0)), Renewal(5.0)
     server.answers.insert(0, ("KILL", pymysql.err.OperationalError(1095, "You are not owner of thread 1")))
@@ -161,9 +161,9 @@ def test_refused_kill_does_not_stop_the_capture() -> None:
 @pytest.mark.long
 @pytest.mark.server
 @pytest.mark.parametrize("name", mostly_long(["mysql80", "mariadb"], "mysql80"))
-def test_renewal_on_a_real_server(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
-    """Idle sessions end and are listed on the tape. Sessions with a transaction, a locked table or (MySQL) a GET_LOCK
-    stay.
+def test_renewal_ends_idle_sessions_of_a_real_server(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
+    """Idle sessions end and are listed on the tape. Sessions that hold a transaction, a locked table or (MySQL) a
+    GET_LOCK stay open.
     """
     server = server_factory(name, {"performance-schema": "ON"})
     server.execute("CREATE DATABASE d")
@@ -185,7 +185,7 @@ def test_renewal_on_a_real_server(name: str, server_factory: ServerFactory, tmp_
     assert not any(alive(con) for con in idle)
     assert all(alive(con) for con in kept.values())
     assert f"--renew-idle ended {len(idle)} idle sessions" in said
-    if process.returncode == 0:  # otherwise nothing was logged, because a tape excludes the server's own statements
+    if process.returncode == 0:  # no tape if nothing was logged: the server's own statements are excluded
         info = json.loads((tmp_path / "t.tape" / "tape.json").read_text())
         ended = [one["thread_id"] for one in info["renewed"]["ended"]]
         assert sorted(ended) == sorted(con.thread_id() for con in idle)
@@ -199,7 +199,7 @@ def ask(con: Any, sql: str) -> None:
 
 
 def alive(con: Any) -> bool:
-    """Return whether a session still responds."""
+    """Return whether a session still answers."""
     try:
         ask(con, "DO 1")
     except (pymysql.Error, OSError):

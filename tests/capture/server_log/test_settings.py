@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changed settings of a capture, their order and their restore. A dictionary stands for the server."""
+"""The settings that a capture changes, their order and their restore. A dictionary replaces the server."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -39,7 +39,7 @@ def switch(server: FakeServer, changes: Iterable[Change]) -> None:
 
 
 def test_only_different_settings_change_and_the_log_is_last() -> None:
-    """Variables that the server lacks, or that are already right, stay unchanged."""
+    """Variables that the server lacks, or that already have the right value, stay unchanged."""
     changes = plan_changes(VARIABLES, "file", "/var/log/q.log")
     assert [(change.name, change.before, change.wanted) for change in changes] == [
         ("slow_query_log_file", "/var/log/slow.log", "/var/log/q.log"),
@@ -56,13 +56,13 @@ def test_log_tables_change_log_output(method: str, switch: str) -> None:
     assert names[-1] == switch
     assert ("long_query_time" in names) == (method == "table")
     both = plan_changes(VARIABLES | {"log_output": "FILE,TABLE"}, method, None)
-    assert "log_output" in [change.name for change in both]  # otherwise, the server's own file would get the rows
+    assert "log_output" in [change.name for change in both]  # without it, the server's own log file would get the rows
     already = plan_changes(VARIABLES | {"log_output": "TABLE"}, method, None)
     assert "log_output" not in [change.name for change in already]
 
 
 def test_equivalent_values_are_equal() -> None:
-    """ON equals 1. Numbers compare by value. Strings compare without case."""
+    """ON equals 1. Numbers are compared by value, and strings without case."""
     assert same("ON", "1")
     assert same("0.000000", "0")
     assert same("file", "FILE")
@@ -74,9 +74,7 @@ OWN_LOG = VARIABLES | {"slow_query_log": "ON"}
 
 
 def test_own_log_never_receives_extra_statements() -> None:
-    """Whenever the threshold is 0, the server does not write its own log file. The restore keeps this rule in each
-    step.
-    """
+    """While the threshold is 0, the server does not write its own log file. Each step of the restore keeps this rule."""
     server = FakeServer(OWN_LOG)
     changes = plan_changes(OWN_LOG, "file", "/q.log")
     assert [(change.name, change.role) for change in changes] == [
@@ -108,9 +106,9 @@ def test_settings_are_restored_in_reverse_order(own: dict[str, str], method: str
     assert names == [change.name for change in changes] + [change.name for change in reversed(changes)]
 
 
-def test_global_control_stays_until_sessions_with_the_threshold_end() -> None:
-    """With Percona Server's global control, the server's own log need not be held off. If that log was off before,
-    nothing is kept.
+def test_global_control_stays_until_capture_sessions_end() -> None:
+    """Percona Server's global control makes all sessions use the global threshold, so the server's own log need not
+    stay off. If this log was off before, the control is not kept.
     """
     percona = OWN_LOG | {GLOBAL_CONTROL: ""}
     roles = {change.name: change.role for change in plan_changes(percona, "file", "/q.log")}
@@ -120,9 +118,9 @@ def test_global_control_stays_until_sessions_with_the_threshold_end() -> None:
     assert set(roles.values()) == {BEGIN}
 
 
-def test_setting_changed_by_somebody_else_is_kept() -> None:
-    """Somebody sets a value that is neither the old one nor the capture's. The message names the variable. All other
-    variables are restored.
+def test_setting_changed_by_another_user_is_kept() -> None:
+    """Another user sets a value that is neither the old value nor the capture's value. The message names the variable.
+    All other variables are restored.
     """
     server = FakeServer(VARIABLES)
     changes = plan_changes(VARIABLES, "file", "/q.log")
@@ -136,7 +134,6 @@ def test_setting_changed_by_somebody_else_is_kept() -> None:
 
 
 def test_refused_setting_does_not_stop_the_others() -> None:
-    """The server's refusal is reported, and the other settings are restored."""
     server = FakeServer(VARIABLES)
     changes = plan_changes(VARIABLES, "file", "/q.log")
     switch(server, changes)
@@ -149,12 +146,12 @@ def test_refused_setting_does_not_stop_the_others() -> None:
 
 
 def test_removed_variable_is_not_restored() -> None:
-    """The variable belonged to a plugin that the server no longer has."""
+    """The variable belonged to a plugin that was uninstalled from the server."""
     server = FakeServer(VARIABLES)
     assert restore(server.connection(), [Change("log_slow_gone", "1", "0")]).refused == ()
 
 
-def test_refusal_names_the_privilege() -> None:
+def test_refused_setting_message_names_the_privilege() -> None:
     """The message also contains the server's error text."""
 
     class Refusing:
@@ -169,7 +166,7 @@ def test_refusal_names_the_privilege() -> None:
     ("before", "changes"), [("1000", ["1000"]), ("1073741824", []), ("18446744073709551615", []), (None, [])]
 )
 def test_length_limit_of_logged_statements_is_raised(before: str | None, changes: list[str]) -> None:
-    """MariaDB 13.1 can omit long statements. A lower limit is raised to the longest possible statement."""
+    """MariaDB 13.1 can omit long statements from its log. A lower limit is raised to the maximum statement length."""
     variables = VARIABLES | ({} if before is None else {MAX_LENGTH: before})
     found = [change.before for change in plan_changes(variables, "file", "/q.log") if change.name == MAX_LENGTH]
     assert found == changes

@@ -45,8 +45,8 @@ def numbered() -> list[dict[str, Any]]:
 
 
 def test_audit_log_filter_array_is_read(tmp_path: Path) -> None:
-    """The JSON array is still open because the server writes. The log also has an invalid line and rows that are not
-    commands.
+    """The server is still writing, so the JSON array is not closed yet. The log also has an invalid line and rows that
+    are not commands.
     """
     path = tmp_path / "audit.json"
     path.write_text("[\n" + ",\n".join(map(json.dumps, numbered())) + ",\nnot json at all\n")
@@ -58,7 +58,7 @@ def test_audit_log_filter_array_is_read(tmp_path: Path) -> None:
 
 
 def test_percona_audit_log_is_read(tmp_path: Path) -> None:
-    """Each line is one record. An Execute with its values filled in becomes a query. An Execute with `?` stays an
+    """Each line is one record. An Execute row with values in its text becomes a query. An Execute row with `?` stays an
     execution. Times include a zone.
     """
     base = {
@@ -85,7 +85,7 @@ def test_percona_audit_log_is_read(tmp_path: Path) -> None:
 
 
 def test_unreadable_values_are_problems(tmp_path: Path) -> None:
-    """Both forms of keys have unreadable values. A row without a connection id is kept."""
+    """The test covers both forms of JSON keys. A row without a connection id is kept."""
     rows = [
         {"audit_record": {"name": "Query", "timestamp": "2026-11-22T10:00:07 UTC", "connection_id": "#7", "status": "bad"}},
         {
@@ -134,8 +134,8 @@ def events_of_lines(tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_json_layout_does_not_change_the_tape(layout: str, events_of_lines: list[Any], tmp_path: Path) -> None:
-    """The kind of the log is detected in each JSON layout."""
+def test_json_formatting_does_not_change_the_tape(layout: str, events_of_lines: list[Any], tmp_path: Path) -> None:
+    """The kind of log is detected for each JSON formatting."""
     path = tmp_path / "audit.json"
     path.write_text(LAYOUTS[layout](numbered()), newline="")
     assert detect_source(str(path), SOURCES.values()).name == "audit-json"
@@ -147,7 +147,7 @@ def test_json_layout_does_not_change_the_tape(layout: str, events_of_lines: list
 @pytest.mark.long
 @pytest.mark.parametrize("layout", ["lines", "one line", "percona", "one value per line"])
 def test_cut_json_log_keeps_whole_objects(layout: str, tmp_path: Path) -> None:
-    """The log is cut at any place, at its start or its end. A partial JSON object is a problem."""
+    """The log is cut at its start or end, anywhere in its text. A partial JSON object is a problem."""
     whole = LAYOUTS[layout](numbered())
     decoder, objects, place = json.JSONDecoder(), [], 0
     while (place := whole.find("{", place)) >= 0:
@@ -171,7 +171,7 @@ def test_cut_json_log_keeps_whole_objects(layout: str, tmp_path: Path) -> None:
             assert (info["problems"] != {}) == in_two
 
 
-def test_objects_that_are_not_records_are_problems(tmp_path: Path) -> None:
+def test_json_objects_other_than_records_are_problems(tmp_path: Path) -> None:
     path = tmp_path / "audit.json"
     rows = [json.dumps(row) for row in numbered()]
     path.write_text("\n".join([*rows, '{"log": "starting", "timestamp": "2024-06-10 06:13:29"}', '{"a":\n 1}']))
@@ -188,7 +188,7 @@ def test_objects_that_are_not_records_are_problems(tmp_path: Path) -> None:
 def test_audit_strategy_performance_gives_a_warning(
     strategy: str | None, kinds: list[str], name: str, tmp_path: Path
 ) -> None:
-    """Only the audit log strategy PERFORMANCE drops rows. If the server was not asked for its strategy, there is no
+    """Only the strategy PERFORMANCE of the audit log drops rows. If the server's strategy is unknown, there is no
     warning.
     """
     rows = [{"timestamp": "2024-06-10 06:13:20", "id": 1, "connection_id": 13, **row} for row in FILTER]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of mysqlbinlog: the session and start time of each statement, and the limits of a binary log."""
+"""Output of mysqlbinlog: the session and start time of each statement, and the information that it lacks."""
 
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -31,7 +31,9 @@ def query(sql: str, thread: int = 7, stamp: str = "1795188065", **more: Any) -> 
 
 
 def read(path: Path, settings: Settings | None = None) -> tuple[list[tuple[Any, ...]], list[str], dict[str, Any]]:
-    """Return (thread, seq, db, statement, start_ns, precision_ns, insert_id, errno), kinds of problems, description."""
+    """Return the events, the kinds of problems, and the description. The columns of an event are thread, seq, db,
+    statement, start_ns, precision_ns, insert_id and errno.
+    """
     log = read_all(KIND.open([str(path)], settings or Settings()))
     names = ("thread_id", "seq", "db", "statement", "start_ns", "precision_ns", "insert_id", "errno")
     found = sorted(log.events, key=lambda e: (e["offset"], e["session"], e["seq"]))
@@ -48,9 +50,7 @@ def written(tmp_path: Path, *events: str) -> Path:
 
 @pytest.mark.parametrize("gtid", [False, True])
 def test_each_statement_has_the_thread_of_its_event(gtid: bool, tmp_path: Path) -> None:
-    """Each event has the thread id of its own header, from 0 to 2^32 - 1. An event without a thread id has that of the
-    previous event.
-    """
+    """Thread ids are 0 to 2^32 - 1. An event without a thread id gets the thread id of the previous event."""
     threads = [7, 0, 1, 0, 2**32 - 1, 10, 9, 0]
     parts: list[str] = []
     for number, thread in enumerate(threads):
@@ -66,9 +66,9 @@ def test_each_statement_has_the_thread_of_its_event(gtid: bool, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("mark", ["/*!50718", "/*!", "/*M!100001"])
-def test_set_transaction_of_a_gtid_is_not_an_event(mark: str, tmp_path: Path) -> None:
-    """mysqlbinlog prints SET TRANSACTION with each GTID, but no client sent it. A client's statement in such a comment
-    is an event.
+def test_set_transaction_next_to_a_gtid_is_not_an_event(mark: str, tmp_path: Path) -> None:
+    """mysqlbinlog prints SET TRANSACTION in a comment with each GTID, but no client sent it. If a client sends a
+    statement in such a comment, it is an event.
     """
     gtid = event("GTID", f"{mark} SET TRANSACTION ISOLATION LEVEL READ COMMITTED*/{END}")
     texts = ["BEGIN", "/*!40000 ALTER TABLE t DISABLE KEYS */", "INSERT INTO t VALUES (1)"]
@@ -79,8 +79,8 @@ def test_set_transaction_of_a_gtid_is_not_an_event(mark: str, tmp_path: Path) ->
 
 
 def test_row_events_take_their_annotated_statement(tmp_path: Path) -> None:
-    """The statement comes from Rows_query (MySQL) or Annotate_rows (MariaDB). Row events without a statement are
-    counted in a warning.
+    """The statement comes from Rows_query (MySQL) or Annotate_rows (MariaDB). A warning counts the row events without a
+    statement.
     """
     rows = event(
         "Write_rows: table id 28 flags: STMT_END_F", f"\nBINLOG '\nYWUAaxMB\n'{END}### INSERT INTO `t`\n### SET\n"
@@ -116,7 +116,7 @@ def test_row_events_take_their_annotated_statement(tmp_path: Path) -> None:
 
 
 def test_event_headers_are_in_local_time(tmp_path: Path) -> None:
-    """The UTC offset comes from another event with SET TIMESTAMP, or from the option."""
+    """The UTC offset comes from another event that has SET TIMESTAMP, or from --log-timezone."""
     path = written(
         tmp_path, query("BEGIN", at="261120 17:21:05"), event("Xid = 1", f"COMMIT{END}", at="261120 17:21:09")
     )
@@ -132,7 +132,7 @@ BAD_DATES = ("260020", "261320", "261100", "261132", "269920")
 
 
 def time_of_header(path: Path, line: str) -> datetime | None:
-    """Return the time of a statement after this line, or None if the line is not an event header."""
+    """Return the time of a statement that follows this line. Return None if the line is not an event header."""
     path.write_bytes(f"{START}{line}\nCOMMIT{END}".encode())
     found, problems, _ = read(path, Settings(timezone_ns=0))
     assert problems == ([] if found else ["foreign_file"])
@@ -141,8 +141,8 @@ def time_of_header(path: Path, line: str) -> datetime | None:
 
 @pytest.mark.slow
 def test_event_header_format_is_checked(tmp_path: Path) -> None:
-    """Each character of an event header must be the expected digit or sign. Month, day and century are limited. The
-    first digit of the hour may be a blank.
+    """Each character of an event header must be a digit or the expected separator. Month, day and century have limits.
+    The first digit of the hour may be a blank.
     """
     path = tmp_path / "binlog.sql"
     for at, char in enumerate(SHAPE):
@@ -157,7 +157,7 @@ def test_event_header_format_is_checked(tmp_path: Path) -> None:
     assert [time_of_header(path, f"#{date}{SHAPE[7:]}1") for date in BAD_DATES] == [None] * len(BAD_DATES)
 
 
-def test_raw_binary_log_is_refused_with_a_remedy(tmp_path: Path) -> None:
+def test_raw_binary_log_is_refused_with_instructions(tmp_path: Path) -> None:
     path = tmp_path / "binlog.000001"
     path.write_bytes(b"\xfebin" + bytes(500))
     with pytest.raises(InputError, match="Run mysqlbinlog on the file"):
@@ -165,15 +165,15 @@ def test_raw_binary_log_is_refused_with_a_remedy(tmp_path: Path) -> None:
     assert not (tmp_path / "t.tape").exists()
 
 
-def test_binary_log_tape_warns_that_it_has_only_writes(tmp_path: Path) -> None:
-    """The warning has the kind writes_only, and the tape is partial."""
+def test_tape_of_a_binary_log_warns_that_it_has_only_writes(tmp_path: Path) -> None:
+    """The kind of the warning is writes_only, and the tape is partial."""
     info = capture_source(KIND, [str(written(tmp_path, query("DELETE FROM t")))], tmp_path / "t.tape", Settings())
     assert [warning["kind"] for warning in info["warnings"]] == ["writes_only"]
     assert info["counts"]["events"] == 1
 
 
-def test_binary_log_has_the_writes_of_the_packets(samples: Path) -> None:
-    """The same workload was captured as packets and as a binary log. The binary log has each thread's writes once and
+def test_binary_log_and_packets_have_the_same_writes(samples: Path) -> None:
+    """One workload was captured both as packets and as a binary log. The binary log has each thread's writes once and
     in order.
     """
     found, problems, _ = read(samples / "paired" / "md_paired.binlog.txt")
@@ -213,7 +213,7 @@ def test_binary_log_has_the_writes_of_the_packets(samples: Path) -> None:
     ],
 )
 def test_invalid_timestamp_uses_the_event_header(stamp: str, seconds: int | None, tmp_path: Path) -> None:
-    """An invalid timestamp is after the year 2200 or not a number."""
+    """A timestamp is invalid if it is after the year 2200 or not a number."""
     path = written(
         tmp_path, query("INSERT INTO t VALUES (1)", stamp="1795188062"), query("INSERT INTO t VALUES (2)", stamp=stamp)
     )

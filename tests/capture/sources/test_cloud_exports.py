@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exports of Google Cloud SQL and Azure, in the format of their documentation."""
+"""Log exports of Google Cloud SQL and Azure, in the format of their documentation."""
 
 import json
 import random
@@ -41,8 +41,10 @@ def log_entries(log: str, lines: list[str]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_cloud_sql_slow_log_export(tmp_path: Path, whole: bool) -> None:
-    """The export has whole entries or single lines, in any order. The tape equals the tape of the original log."""
+def test_cloud_sql_slow_log_export_is_read(tmp_path: Path, whole: bool) -> None:
+    """Each exported row has a whole log entry or a single line. The rows are in any order. The tape equals the tape of
+    the original log.
+    """
     text = entries(0, 60, "SELECT '%d',\n'quote \" and \\n', 'é'")
     log = tmp_path / "slow.log"
     log.write_text(text)
@@ -59,17 +61,17 @@ def test_cloud_sql_slow_log_export(tmp_path: Path, whole: bool) -> None:
     assert info["problems"] == {}
 
 
-def test_cloud_sql_general_log_export(tmp_path: Path) -> None:
-    """The rows are newest first, the default order of gcloud."""
+def test_cloud_sql_general_log_export_is_read(tmp_path: Path) -> None:
+    """The rows are ordered newest first, as gcloud does by default."""
     lines = [f"2026-11-22T10:00:00.{n:06d}Z\t   42 Query\tSELECT {n}" for n in range(30)]
     path = written(tmp_path / "export.json", log_entries("mysql-general.log", lines)[::-1])
     found, _ = tape_of("audit-json", path, tmp_path)
     assert [row[1] for row in found] == [f"SELECT {n}".encode() for n in range(30)]
 
 
-def test_cloud_sql_audit_log_export(tmp_path: Path) -> None:
-    """The export has logins, statements and errors. A statement in several chunks becomes one event that is marked as
-    cut.
+def test_cloud_sql_audit_log_export_is_read(tmp_path: Path) -> None:
+    """The export has logins, statements and errors. A statement that is split into several chunks becomes one event,
+    marked as cut.
     """
 
     def entry(at: int, **request: Any) -> dict[str, Any]:
@@ -102,7 +104,7 @@ def test_cloud_sql_audit_log_export(tmp_path: Path) -> None:
     assert values(tmp_path, "db, errno, host")[1:3] == [("shop", 0, "10.0.0.5"), (None, 1146, "10.0.0.5")]
 
 
-def test_azure_slow_log_export(tmp_path: Path) -> None:
+def test_azure_slow_log_export_is_read(tmp_path: Path) -> None:
     """Times, account and row counts are read. Statements that Azure cut are marked."""
     about = {"LogicalServerName": "db1", "category": "MySqlSlowLogs", "operationName": "LogEvent"}
 
@@ -129,7 +131,9 @@ def test_azure_slow_log_export(tmp_path: Path) -> None:
 
 
 def test_unreadable_values_of_an_azure_slow_log_are_problems(tmp_path: Path) -> None:
-    """Each problem names its column. The row's other time is used. Durations of 24 hours and more are readable."""
+    """Each problem names its column. If one time is unreadable, the other time of the row is used. Durations of 24
+    hours and more are readable.
+    """
     more = {"sql_text": "SELECT 1", "user_host": "app[app] @ web1 []", "rows_sent": "many", "thread_id": "7x"}
     times = {"start_time": "soon", "query_time": "26:00:00.5", "lock_time": "short"}
     row = {"category": "MySqlSlowLogs", "time": "2026-11-22T10:00:07+02:00", "properties": {**times, **more}}
@@ -140,8 +144,10 @@ def test_unreadable_values_of_an_azure_slow_log_are_problems(tmp_path: Path) -> 
     ]
 
 
-def test_azure_audit_log_export(tmp_path: Path) -> None:
-    """Connections and statements become events. Rows about errors and table access do not repeat a statement."""
+def test_azure_audit_log_export_is_read(tmp_path: Path) -> None:
+    """Rows about connections and statements become events. Rows about errors and table accesses do not repeat a
+    statement.
+    """
     about = {"LogicalServerName": "db1", "category": "MySqlAuditLogs", "time": "2026-11-22T10:00:07Z"}
     general = {"event_class": "general_log", "thread_id": 42, "ip": "10.0.0.5", "user": "app", "host": ""}
     connection = {"event_class": "connection_log", "connection_id": 42, "ip": "10.0.0.5", "user": "app", "db": "shop"}
@@ -161,7 +167,7 @@ def test_azure_audit_log_export(tmp_path: Path) -> None:
     ]
 
 
-def test_unknown_preset_is_refused_with_the_names(tmp_path: Path) -> None:
+def test_unknown_preset_is_refused_with_the_valid_names(tmp_path: Path) -> None:
     path = written(tmp_path / "a.json", [{"a": 1}])
     with pytest.raises(InputError, match=r"--preset: expected one of cloudsql-audit, .* found 'gcp'"):
         capture_source(SOURCES["audit-json"], [str(path)], tmp_path / "t", Settings(extra={"preset": "gcp"}))
@@ -174,5 +180,5 @@ def values(tmp_path: Path, columns: str) -> list[tuple[Any, ...]]:
 
 
 def flags(tmp_path: Path) -> list[int]:
-    """Return the flag of each event that marks cut statements."""
+    """Return the cut-statement flag of each event."""
     return [row[0] & FLAGS["truncated"] for row in values(tmp_path, "flags")]

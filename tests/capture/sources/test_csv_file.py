@@ -16,7 +16,7 @@ from tests.helpers.reading import tape_of
 
 
 def test_csv_is_read_by_column_mapping(tmp_path: Path) -> None:
-    """Columns are given by name. Times are in milliseconds or text. A row without a time is a problem."""
+    """The mapping gives columns by name. Times are in milliseconds or in text form. A row without a time is a problem."""
     path = tmp_path / "sql.csv"
     path.write_text(
         'ts,conn,sql_text,latency,who\n1718000000500,5,"SELECT ""x"", 1",1500,app\nnever,5,SELECT 2,1,app\n'
@@ -55,8 +55,8 @@ def test_wrong_column_mapping_is_refused(tmp_path: Path, columns: list[str], uni
 
 
 def test_output_of_the_mysql_client_is_read(tmp_path: Path) -> None:
-    """The input is `mysql -B` on mysql.slow_log. It has TIME values, escapes, NULL, accounts and a statement that
-    begins with a quote.
+    """The input is the output of `mysql -B` for mysql.slow_log. It has TIME values, escapes, NULL, accounts and a
+    statement that begins with a quote.
     """
     path = tmp_path / "slow.tsv"
     path.write_bytes(
@@ -74,8 +74,8 @@ def test_output_of_the_mysql_client_is_read(tmp_path: Path) -> None:
 
 
 def test_general_log_commands_are_read_from_csv(tmp_path: Path) -> None:
-    """The rows are from mysql.general_log. Execute has its values. Connect and Init DB name a schema. A quote at the
-    start of a value does not make the file a quoted one.
+    """The rows are from mysql.general_log. Rows of Execute contain the values. Connect and Init DB rows name a schema.
+    A quote at the start of a value does not mean that the file uses quoting.
     """
     path = tmp_path / "general.tsv"
     rows = [
@@ -111,8 +111,8 @@ def test_row_without_a_command_is_a_query(tmp_path: Path) -> None:
     assert [row[:2] for row in found] == [("query", b"SELECT 1"), ("query", b"SELECT 2")]
 
 
-def test_unreadable_values_are_counted_by_column(tmp_path: Path) -> None:
-    """Each unreadable value is a problem with its file and line. An unreadable time is shown."""
+def test_unreadable_csv_values_are_counted_by_column(tmp_path: Path) -> None:
+    """Each unreadable value is a problem with its file and line. The problem shows the text of an unreadable time."""
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
     paths[0].write_text("ts,q,took,n\n1,SELECT 1,fast,1\n2,SELECT 2,0.5,none\n")
     paths[1].write_text("ts,q,took,n\n3,SELECT 3,slow,\nnever,SELECT 4,1,1\n")
@@ -131,8 +131,8 @@ def test_unreadable_values_are_counted_by_column(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_local_times_that_go_back_are_ambiguous(tmp_path: Path) -> None:
-    """Local times go back in a file that is otherwise ordered. UTC times, numbers and unordered files are never
-    ambiguous.
+    """Local times are ambiguous if they go back in a file that is in order everywhere else. UTC times, numbers and
+    unordered files are never ambiguous.
     """
     at = [f"2025-10-26 0{time}" for time in ("2:59:58", "2:59:59", "2:00:00", "2:30:00", "3:00:00")]
     texts = {
@@ -155,7 +155,9 @@ def test_local_times_that_go_back_are_ambiguous(tmp_path: Path) -> None:
 @pytest.mark.parametrize("at", [3, 30_000])
 @pytest.mark.parametrize(("row", "separator"), [("9,SELECT 1, 2", ","), ("9\tSELECT 1\t2", "\t")])
 def test_row_with_too_many_values_is_refused(at: int, row: str, separator: str, tmp_path: Path) -> None:
-    """An unquoted separator would cut the statement silently. The message names the row, anywhere in the file."""
+    """An unquoted separator would silently cut the statement. The message contains the number of the row, wherever the
+    row is in the file.
+    """
     rows = [f"{n}{separator}SELECT {n}" for n in range(1, at + 2)]
     rows[at - 1] = row
     (tmp_path / "t.csv").write_text("\n".join([f"ts{separator}sql", *rows, ""]))
@@ -164,7 +166,7 @@ def test_row_with_too_many_values_is_refused(at: int, row: str, separator: str, 
 
 
 def test_trailing_separators_are_accepted(tmp_path: Path) -> None:
-    """Each line ends with a separator, so the last column has no name."""
+    """If each line ends with a separator, the last column has no name."""
     (tmp_path / "t.csv").write_text("ts,sql,\n1,SELECT 1,\n2,SELECT 2,\n")
     found, _ = tape_of("csv", tmp_path / "t.csv", tmp_path, column=["time=ts", "statement=sql"])
     assert [row[1] for row in found] == [b"SELECT 1", b"SELECT 2"]
@@ -193,7 +195,7 @@ PARTS = [
     "é",
     " ",
 ]
-# Forms of SELECT ... INTO OUTFILE.
+# Options of SELECT ... INTO OUTFILE.
 OUTFILES = [
     "",
     "FIELDS TERMINATED BY ',' ENCLOSED BY '\"'",
@@ -202,7 +204,7 @@ OUTFILES = [
 
 
 def random_texts(seed: int) -> list[str]:
-    """Return statements with separators, quotes and backslashes. Some are longer than one piece of the reader."""
+    """Return statements with separators, quotes and backslashes. Some are longer than the reader's block size."""
     chance = random.Random(seed)
     texts = ["SELECT " + "".join(chance.choices(PARTS, k=chance.randrange(20))) for _ in range(60)]
     return [
@@ -214,7 +216,7 @@ def random_texts(seed: int) -> list[str]:
 
 
 def insert(server: Server, texts: list[str], columns: str, value: str, engine: str = "InnoDB") -> None:
-    """Create csvs.t with one row per statement. `value` is the SQL expression of its column db."""
+    """Create csvs.t with one row per statement. `value` is the SQL expression for the column db."""
     server.execute("DROP DATABASE IF EXISTS csvs")
     server.execute("CREATE DATABASE csvs CHARACTER SET utf8mb4")
     server.execute(f"CREATE TABLE csvs.t ({columns}) ENGINE={engine}")
@@ -230,8 +232,8 @@ def read_back(path: Path, folder: Path) -> list[tuple[int, bytes | None, str | N
 
 
 @pytest.mark.parametrize("form", OUTFILES)
-def test_outfile_of_a_server_is_read_back(form: str, server: Server, tmp_path: Path) -> None:
-    """SELECT ... INTO OUTFILE writes each value, with arbitrary bytes."""
+def test_outfile_of_a_server_is_read_correctly(form: str, server: Server, tmp_path: Path) -> None:
+    """SELECT ... INTO OUTFILE writes values with arbitrary bytes, and the reader returns the same values."""
     texts = random_texts(OUTFILES.index(form))
     insert(server, texts, COLUMNS, "NULL")
     name = server.folder / "data" / "csvs.txt"
@@ -243,7 +245,7 @@ def test_outfile_of_a_server_is_read_back(form: str, server: Server, tmp_path: P
 
 
 def test_csv_engine_table_is_read(mariadb: Server, tmp_path: Path) -> None:
-    """The table's data file gets a header line. Servers write mysql.slow_log in this format."""
+    """The test adds a header line to the table's data file. Servers write mysql.slow_log in this format."""
     texts = random_texts(7)
     insert(mariadb, texts, COLUMNS.replace(",", " NOT NULL,") + " NOT NULL", "'shop'", "CSV")
     mariadb.execute("FLUSH TABLES csvs.t")
@@ -253,7 +255,7 @@ def test_csv_engine_table_is_read(mariadb: Server, tmp_path: Path) -> None:
     assert read_back(tmp_path / "t.csv", tmp_path) == [(n, text.encode(), "shop") for n, text in enumerate(texts)]
 
 
-def test_mysql_client_output_is_read_back(mariadb: Server, tmp_path: Path) -> None:
+def test_mysql_client_output_is_read_correctly(mariadb: Server, tmp_path: Path) -> None:
     """`mysql -B` prints arbitrary statements, and the reader returns them unchanged."""
     texts = random_texts(8)
     insert(mariadb, texts, COLUMNS, "NULL")
@@ -265,7 +267,7 @@ def test_mysql_client_output_is_read_back(mariadb: Server, tmp_path: Path) -> No
 
 
 def test_backslash_that_escapes_nothing_is_kept(tmp_path: Path) -> None:
-    """One file has tabs and comes from another program. Another file escapes its quotes with backslashes."""
+    """One file uses tabs and was not written by a MySQL program. Another file escapes its quotes with backslashes."""
     text = r"SELECT 'it\'s', 'a\b\x\Z\%', '\r'"
     (tmp_path / "t.tsv").write_text(f"ts\tq\n{T}\t{text}\n")
     (tmp_path / "t.csv").write_text(f'ts,q\n"{T}","{text[:-7]} \\"x\\""\n')
@@ -283,7 +285,7 @@ def test_backslash_that_escapes_nothing_is_kept(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_escape_is_refused_with_its_line(row: str, said: str, tmp_path: Path) -> None:
-    """The damaged row comes after the rows that determine the file's format."""
+    """The damaged row is after the rows from which the reader detects the file's format."""
     rows = ["ts,q", *(f'"{T}","SELECT \\"a\\", {n}"' for n in range(22_001)), row, ""]
     (tmp_path / "t.csv").write_text("\n".join(rows))
     with pytest.raises(InputError, match=said):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common functions of the sources that DuckDB reads."""
+"""Functions that all sources read by DuckDB share."""
 
 import gzip
 import random
@@ -32,7 +32,9 @@ from tests.helpers.reading import read_all
 
 
 def test_lines_are_numbered_and_decompressed(tmp_path: Path) -> None:
-    """A line that is not an object keeps its quotes and commas. Each file has its own line numbers, also if compressed."""
+    """A line that is not a JSON object keeps its quotes and commas. Line numbers begin at 1 in each file, even in a
+    compressed file.
+    """
     (tmp_path / "a").write_text('one, "two"\n\n[ three,\n]\n')
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"four\n"))
     lines = Lines([str(tmp_path / "a"), str(tmp_path / "b.gz")])
@@ -42,8 +44,10 @@ def test_lines_are_numbered_and_decompressed(tmp_path: Path) -> None:
     lines.close()
 
 
-def test_start_of_an_object_is_found() -> None:
-    """An object starts a line, the file or an item, after any blanks. A brace elsewhere does not start an object."""
+def test_start_of_a_json_object_is_found() -> None:
+    """A JSON object begins a line, the file or an array item. Blanks may come before the brace. Any other brace does
+    not start an object.
+    """
     chance = random.Random(7)
     for _ in range(2000):
         whole = "".join(chance.choice("\n\r\t []},x") for _ in range(chance.randrange(9))) + "{}"
@@ -53,13 +57,13 @@ def test_start_of_an_object_is_found() -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("piece", [b"\n", b" \n", b"[", b"{", b"{\n", b'{"a":[\n', b'{"a":1}\n', b"\xff{"])
-def test_detection_time_is_linear(piece: bytes) -> None:
-    """The search for an object in the first bytes of a file must not be quadratic."""
+def test_kind_of_a_file_is_detected_in_linear_time(piece: bytes) -> None:
+    """The search for a JSON object in the first bytes of a file must not take quadratic time."""
     assert sniff_objects(rb".*no such key", piece * (65536 // len(piece))) == -1
 
 
 def test_json_arrays_are_split(tmp_path: Path) -> None:
-    """Brackets and commas of a JSON array are removed. An item that is not an object becomes NULL."""
+    """The brackets and commas of a JSON array are removed. An array item that is not an object becomes NULL."""
     (tmp_path / "a").write_text('[\n{"n": {"x": 7}},\n{"n": "text"}]\nnonsense\n')
     lines = Lines([str(tmp_path / "a")])
     with database() as con:
@@ -97,9 +101,7 @@ def test_text_is_converted_to_values(call: str, value: object) -> None:
 
 
 def test_invalid_values_are_problems() -> None:
-    """Each invalid value is a problem with its column, file and line. Empty values, and values that another column
-    provides, are accepted.
-    """
+    """Each invalid value is a problem with its column, file and line. An empty value or NULL is accepted."""
     rows = "('1', '7', 'x'), ('oops', '', NULL), ('NULL', '8', '2')"
     values = {
         "when_ns": "p", "stamp": str(START), "statement": "'SELECT 1'::BLOB", "place": "p", "file": "3",
@@ -125,17 +127,17 @@ def test_rows_are_sorted_by_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not list(tmp_path.iterdir())
 
 
-def test_duckdb_error_becomes_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An SQL error becomes a message of one line, and no spill folder remains."""
+def test_duckdb_error_becomes_a_message_of_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is an invalid SQL statement. No spill folder remains."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(InputError, match="the input cannot be read: "):
         open_query("read_csv('/nowhere/x.csv')", dict.fromkeys(COLUMNS, "NULL"))
     assert not list(tmp_path.iterdir())
 
 
-def test_bound_values_of_executions_are_read(tmp_path: Path) -> None:
-    """An execution keeps its statement and values only if the block of values is complete and not empty. Otherwise,
-    only text is kept.
+def test_bound_values_of_an_execution_are_read(tmp_path: Path) -> None:
+    """The values are kept only if their block is complete and not empty. Otherwise, the event has only the statement
+    text.
     """
     one = b"\x01\x00\xfd\x00\x040x41"
     blocks = [
@@ -167,9 +169,9 @@ def test_bound_values_of_executions_are_read(tmp_path: Path) -> None:
             assert found == [(40 + n, None) for n in range(len(blocks))]
 
 
-def test_memory_grows_with_the_longest_row(tmp_path: Path) -> None:
-    """DuckDB first gets the minimum of memory, then enough for one such row, then for several rows. The last failure is
-    raised to the caller.
+def test_memory_limit_grows_with_the_longest_row(tmp_path: Path) -> None:
+    """The first memory limit of DuckDB is the minimum. The second is enough for one row as long as the longest row, and
+    the third for several such rows. If reading fails with the last limit, the caller gets the error.
     """
     (tmp_path / "a").write_bytes(b"one\n" + b"x" * 999 + b"\n")
     asked: list[int] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""General query logs: arrival times, connections and statements, without fields that a general log lacks."""
+"""General query logs: arrival times, connections and statements. A general log has no durations, errors or row counts."""
 
 from itertools import product
 from pathlib import Path
@@ -37,8 +37,8 @@ def read(tmp_path: Path, text: str, timezone_ns: int | None = None) -> Read:
 
 @pytest.mark.parametrize("blanks", [1, 2, 4, 8])
 @pytest.mark.parametrize("text", [MYSQL8, MARIADB + "\t\t  1234 Query\tSELECT 3\n"])
-def test_log_copy_with_blanks_for_tabs_is_read(tmp_path: Path, text: str, blanks: int) -> None:
-    """A copy of a log has blanks in place of tabs. Any number of blanks gives the same events."""
+def test_general_log_with_blanks_for_tabs_is_read(tmp_path: Path, text: str, blanks: int) -> None:
+    """A copied log may have blanks in place of tabs. Any number of blanks gives the same events."""
 
     def event_fields(log: Read) -> list[tuple[object, ...]]:
         return [(e["thread_id"], e["command"], e["db"], e["statement"], e["start_ns"]) for e in log.events]
@@ -48,14 +48,14 @@ def test_log_copy_with_blanks_for_tabs_is_read(tmp_path: Path, text: str, blanks
     assert event_fields(copied) == event_fields(read(tmp_path, text))
 
 
-def test_statement_line_that_looks_like_a_copied_row(tmp_path: Path) -> None:
-    """If the rows of a log have tabs, a line that starts with blanks belongs to its statement."""
+def test_statement_line_may_look_like_a_row_with_blanks(tmp_path: Path) -> None:
+    """If the rows of a log have tabs, a line that starts with blanks is part of a statement."""
     log = read(tmp_path, MARIADB + "\t\t     7 Query\tSELECT '\n      7 Query     SELECT 4\n'\n")
     assert [e["statement"] for e in log.events][2:] == [b"SELECT '\n      7 Query     SELECT 4\n'"]
 
 
-def test_row_with_its_own_zone_is_converted(tmp_path: Path) -> None:
-    """A time east of UTC is earlier in UTC."""
+def test_row_with_a_time_zone_is_converted_to_utc(tmp_path: Path) -> None:
+    """The offset of a zone east of UTC is subtracted from the local time."""
     zones = ("Z", "+02:00", "-03:00")
     at = [read(tmp_path, MYSQL8.replace("Z\t", f"{zone}\t")).events[0]["start_ns"] for zone in zones]
     assert [(ns - at[0]) // 3_600_000_000_000 for ns in at] == [0, -2, 3]
@@ -70,8 +70,8 @@ def test_general_log_tape_has_no_durations(tmp_path: Path) -> None:
 
 
 def test_unparsed_lines_are_counted(tmp_path: Path) -> None:
-    """Each run of unparsed lines is one problem, and its bytes are counted. Lines that the server itself writes are not
-    counted.
+    """Consecutive unparsed lines are one problem, and their bytes are counted. Lines that the server itself writes are
+    not counted.
     """
     garbage = "no row\nnor this\n"
     text = f"{MYSQL8}{MARIADB.splitlines()[0]}\n{garbage}\n{garbage}{MYSQL8}"
@@ -87,8 +87,8 @@ def test_unparsed_lines_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("using", ["", " using TCP/IP", " using Socket", " using SSL/TLS"])
 @pytest.mark.parametrize("host", ["web1", "10.0.0.7", ""])
 @pytest.mark.parametrize("user", ["app", "", "a@b", "on"])
-def test_connect_rows_with_any_account(tmp_path: Path, user: str, host: str, using: str) -> None:
-    """User, host and schema have any length or are empty. Older servers do not log the kind of connection."""
+def test_connect_rows_are_read_for_any_account(tmp_path: Path, user: str, host: str, using: str) -> None:
+    """User, host and schema may be empty or have any length. Older servers do not log the type of the connection."""
     for account, anonymous in product((f"{user}@{host}",), ("", " as anonymous", " as other")):
         for db in ("", "d", "shop", "using", "usings", "shopping", "my shop", "a_very_long_name_of_a_schema"):
             words = f"{account}{anonymous} on {db}{using}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A general log's header is written at each server start, FLUSH LOGS, rotation, and when the log is enabled. The reader
-must find the server starts.
+"""Headers in a general log. The reader must find the headers that mark a server start. A server also writes a header at
+each rotation and FLUSH LOGS, and when the log is enabled.
 """
 
 import random
@@ -21,7 +21,7 @@ BANNERS = {
 
 
 class Log:
-    """A general log of one account, in a server's format. The class knows the session of each row."""
+    """A writer of a general log with one account, in a server's format. The class knows the session of each row."""
 
     def __init__(self, family: str) -> None:
         self.text, self.life = "", 0
@@ -31,7 +31,7 @@ class Log:
         self._numbers: dict[tuple[int, int], int] = {}
 
     def header(self, version: str = "10.11.19") -> None:
-        """Write the header of the server."""
+        """Write the server's log header."""
         self.text += BANNERS[self._family].format(version=version) + "\n"
         self.text += "Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\nTime\t\t    Id Command\tArgument\n"
         self._written = None
@@ -58,7 +58,7 @@ class Log:
         self.row(thread, "Connect", "app@localhost on shop using Socket")
 
     def found(self, folder: Path) -> tuple[list[int], int]:
-        """Return the session that the reader assigns to each row, in log order, and the number of starts that it found."""
+        """Return the session of each row as the reader assigns it, in log order, and the number of server starts found."""
         (folder / "g.log").write_text(self.text)
         read = read_all(open_general([folder / "g.log"]))
         rows = sorted(read.events, key=lambda row: row["offset"])
@@ -67,7 +67,7 @@ class Log:
 
 
 def live(log: Log, first: int, chance: random.Random, flushes: bool) -> None:
-    """Write the rows of one server run: logins with ascending ids, statements, a few quits and FLUSH LOGS."""
+    """Write the rows of one server run: logins with ascending ids, statements, a few disconnects and FLUSH LOGS."""
     open_now: list[int] = []
     last = first
     for _ in range(chance.randrange(5, 40)):
@@ -95,7 +95,9 @@ def live(log: Log, first: int, chance: random.Random, flushes: bool) -> None:
 @pytest.mark.parametrize("flushes", [False, True])
 @pytest.mark.parametrize("seed", range(30))
 def test_each_server_start_is_counted(seed: int, flushes: bool, family: str, tmp_path: Path) -> None:
-    """After a server start, thread ids repeat, or lower ids follow some time later. FLUSH LOGS is not a start."""
+    """After a server start, the same thread ids occur again, or lower ids occur some time later. FLUSH LOGS is not a
+    server start.
+    """
     chance = random.Random(seed)
     log, starts = Log(family), seed % 4
     log.header()
@@ -112,7 +114,7 @@ def test_each_server_start_is_counted(seed: int, flushes: bool, family: str, tmp
 
 @pytest.mark.parametrize("family", BANNERS)
 def test_new_server_version_is_a_start(family: str, tmp_path: Path) -> None:
-    """The thread ids continue after the start. A row without a login belongs to a new session."""
+    """The thread ids continue after the server start. A row without a login belongs to a new session."""
     log = Log(family)
     log.header()
     log.connect(7)
@@ -126,8 +128,8 @@ def test_new_server_version_is_a_start(family: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("family", BANNERS)
 def test_sessions_end_at_a_server_start(family: str, tmp_path: Path) -> None:
-    """A server start is proven. Then a thread id without a login belongs to a new session. The log was enabled after
-    that login.
+    """After a proven server start, a thread id without a login row belongs to a new session. The log was enabled after
+    the login of this session.
     """
     log = Log(family)
     log.header()
@@ -145,7 +147,7 @@ def test_sessions_end_at_a_server_start(family: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("seconds", [0, 5, 59])
 def test_slow_login_is_not_a_server_start(seconds: int, family: str, tmp_path: Path) -> None:
     """A slow login has a lower id than a later connection, and its row follows FLUSH LOGS. A refused login writes two
-    rows.
+    log rows.
     """
     log = Log(family)
     log.header()
@@ -159,7 +161,7 @@ def test_slow_login_is_not_a_server_start(seconds: int, family: str, tmp_path: P
 
 
 def test_summary_reports_server_starts(tmp_path: Path) -> None:
-    """The summary of a general log reports server starts with the same text as that of a slow log."""
+    """The text about server starts is the same as in the summary of a slow log."""
     log = Log("mariadb")
     for life in range(3):
         log.life = life

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture on an interface without a server. Both ends of each loopback conversation belong to the test.
-
+"""Capture on a network interface without a database server. The test controls both ends of each loopback conversation.
 Each capture runs in its own process, because opening an interface gives up root's privileges. A process that hangs is
-ended.
+killed.
 """
 
 import os
@@ -28,7 +27,7 @@ PATIENCE_S = 60
 
 @pytest.fixture(autouse=True, scope="module")
 def _may_capture(request: pytest.FixtureRequest) -> None:
-    """Skip if this user cannot listen on an interface."""
+    """Skip the test if this user cannot capture on an interface."""
     may_capture(request)
 
 
@@ -52,7 +51,7 @@ def run_in_process(work: Callable[..., Any], *args: Any) -> Any:
 
 
 class Talk:
-    """A connection over the loopback."""
+    """A TCP connection over the loopback interface. The test is both client and server."""
 
     def __init__(self, port: int, listener: socket.socket) -> None:
         self.client = socket.create_connection(("127.0.0.1", port))
@@ -63,7 +62,7 @@ class Talk:
 
     @staticmethod
     def carry(sender: socket.socket, taker: socket.socket, data: bytes) -> None:
-        """Send bytes, and receive them at the other end."""
+        """Send bytes from one end, and receive them at the other end."""
         sending = threading.Thread(target=sender.sendall, args=(data,))
         sending.start()
         left = len(data)
@@ -72,12 +71,12 @@ class Talk:
         sending.join()
 
     def ask(self, text: bytes) -> None:
-        """Send a query, and answer with one row."""
+        """Send a query from the client, and answer it with one row."""
         self.carry(self.client, self.server, query(text))
         self.carry(self.server, self.client, rows([b"1"], MYSQL_CAPS))
 
     def close(self) -> None:
-        """Send COM_QUIT, and close both directions."""
+        """Send COM_QUIT, and close both directions of the connection."""
         self.carry(self.client, self.server, packet(0, b"\1"))
         self.client.close()
         self.server.close()
@@ -97,7 +96,7 @@ def texts(events: list[dict[str, Any]]) -> list[bytes]:
 
 
 def rest_of(reader: Any) -> tuple[list[dict[str, Any]], list[str], dict[str, Any], int]:
-    """Stop a reader and return its remaining events, the kinds of its problems, its description and the number of lost
+    """Stop a reader. Return its remaining events, the kinds of its problems, its description and the number of lost
     packets.
     """
     reader.stop()
@@ -111,7 +110,7 @@ def rest_of(reader: Any) -> tuple[list[dict[str, Any]], list[str], dict[str, Any
 
 
 def two_ports() -> Any:
-    """Talk through three ports, and capture two of them."""
+    """Send queries to three ports, and capture two of the ports."""
     with listening() as first, listening() as second, listening() as other:
         reader = open_packets([], (first[0], second[0]), interface="lo")
         talks = [Talk(*one) for one in (first, second, other)]
@@ -124,7 +123,7 @@ def two_ports() -> Any:
 
 
 def test_only_packets_of_the_given_ports_are_captured() -> None:
-    """A stopped capture keeps everything that came before, and reports the number of packets."""
+    """A stopped capture keeps all packets from before the stop, and reports their number."""
     events, kinds, description, lost, ports = run_in_process(two_ports)
     assert texts(events) == [b"SELECT %d, %d" % (place, turn) for place in (0, 1) for turn in range(5)]
     assert {event["command"] for event in events} == {"connect", "query", "quit"}
@@ -135,7 +134,7 @@ def test_only_packets_of_the_given_ports_are_captured() -> None:
 
 
 def in_parts() -> Any:
-    """Read each query before the next query is sent."""
+    """Read each query from the capture before the test sends the next query."""
     with listening() as (port, listener):
         reader = open_packets([], (port,), interface="lo", part_s=0.05)
         talk, found = Talk(port, listener), []
@@ -156,12 +155,12 @@ def test_live_events_are_returned_during_the_capture() -> None:
 
 
 def large(turn: int) -> bytes:
-    """Return a statement that differs from all others."""
+    """Return a large statement whose text is unique."""
     return b"SELECT '%s'" % (b"%07d," % turn * (9000 + 517 * turn % 5000))
 
 
 def fill_ring_repeatedly(count: int) -> Any:
-    """Read each large statement before the next statement is sent."""
+    """Read each large statement from the capture before the test sends the next one."""
     with listening() as (port, listener):
         reader = open_packets([], (port,), interface="lo", ring_bytes=1, part_s=0.05)
         talk = Talk(port, listener)
@@ -175,14 +174,14 @@ def fill_ring_repeatedly(count: int) -> Any:
         return texts(events + more) == [large(turn) for turn in range(count)], others
 
 
-def test_live_ring_buffer_is_reused() -> None:
-    """Several megabytes pass through a ring of one megabyte without loss."""
+def test_ring_buffer_of_a_live_capture_is_reused() -> None:
+    """Several megabytes pass through a ring buffer of one megabyte without loss."""
     whole, (kinds, description, lost) = run_in_process(fill_ring_repeatedly, 60)
     assert (whole, kinds, lost, description["dropped_by_ring"]) == (True, [], 0, 0)
 
 
 def overflow_ring(looked: bool) -> Any:
-    """Send more data than the ring holds while nobody reads, either from the start or after one part was read."""
+    """Send more data than the ring buffer holds while nobody reads it. If `looked`, read one part before that."""
     with listening() as (port, listener):
         reader = open_packets([], (port,), interface="lo", ring_bytes=1, part_s=0.05)
         talk = Talk(port, listener)
@@ -198,8 +197,8 @@ def overflow_ring(looked: bool) -> Any:
 
 @pytest.mark.parametrize("looked", [False, True], ids=["first", "after-a-part"])
 def test_full_ring_buffer_is_reported(looked: bool) -> None:
-    """Packets without room are lost. The summary reports their number and the gap, also in the last second of a
-    capture.
+    """Packets are lost when the ring buffer is full. The summary reports their number and the missing bytes, even if
+    the loss is in the last second of a capture.
     """
     events, kinds, description, lost = run_in_process(overflow_ring, looked)
     assert texts(events)[0] == b"SELECT 'first'"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The live filter passes each packet that the file reader uses. It blocks plain packets of other ports."""
+"""The live filter passes each packet that the file reader uses. It blocks packets of other ports that are in no tunnel."""
 
 import ctypes
 import itertools
@@ -40,7 +40,9 @@ class _Header(ctypes.Structure):
 
 
 class Filter:
-    """The live filter of a link layer. libpcap runs it on frames in memory. `length` is its number of instructions."""
+    """The live filter for one link layer. libpcap runs it on frames in memory. `length` is the number of its
+    instructions.
+    """
 
     def __init__(self, link: int, ports: tuple[int, ...] = (3306,)) -> None:
         self._pcap = ctypes.CDLL("libpcap.so.0.8")
@@ -59,7 +61,7 @@ class Filter:
 
 @pytest.fixture(name="made")
 def _made(request: pytest.FixtureRequest) -> Callable[..., Filter]:
-    """Return the Filter class. Skip without libpcap's shared library."""
+    """Return the Filter class. Skip the test if the shared library of libpcap is missing."""
     try:
         ctypes.CDLL("libpcap.so.0.8")
     except OSError:
@@ -68,7 +70,7 @@ def _made(request: pytest.FixtureRequest) -> Callable[..., Filter]:
 
 
 def conversations() -> Iterator[list[bytes]]:
-    """Yield the frames of one conversation at a time. Each has its own encapsulation and client port."""
+    """Yield the frames of one conversation at a time. Each conversation has its own encapsulation and client port."""
     ports = itertools.count(20000)
     for name, frame in itertools.product(INTO, FRAMES):
         yield [FRAMES[frame](INTO[name][1](p)) for p in packets(port=next(ports))]
@@ -85,7 +87,7 @@ def conversations() -> Iterator[list[bytes]]:
 
 
 def test_all_packets_of_each_conversation_pass(made: Callable[..., Filter]) -> None:
-    """Covers each tunnel, up to four VLAN tags, fragments, and fragments of tunnels."""
+    """The conversations use each type of tunnel, up to four VLAN tags, fragments, and fragments of tunnels."""
     live = made(ETHERNET_LINK)
     for number, frames in enumerate(conversations()):
         assert all(live.passes(frame) for frame in frames), number
@@ -93,7 +95,7 @@ def test_all_packets_of_each_conversation_pass(made: Callable[..., Filter]) -> N
 
 @pytest.mark.parametrize("link", [0, 9, 12, 50, 51, 104, 113, 228, 276])
 def test_conversations_pass_on_each_link_layer(link: int, made: Callable[..., Filter]) -> None:
-    """Covers plain packets, tunnels and fragments on all link layers that libpcap can filter."""
+    """The packets are plain, fragmented or in tunnels, on all link layers that libpcap can filter."""
     live = made(link)
     heads = {0: struct.pack("<I", 2), 9: b"\xff\3\0\x21", 50: b"\xff\3\0\x21", 51: b"\x11\0\0\1\0\0\0\x21"}
     heads |= {104: b"\x0f\0\x08\0", 113: bytes(14) + b"\x08\0", 276: b"\x08\0" + bytes(18)}
@@ -106,7 +108,7 @@ def test_conversations_pass_on_each_link_layer(link: int, made: Callable[..., Fi
 
 
 def test_tunnels_pass_on_each_link_layer() -> None:
-    """tests/native/test_live_filter.c covers a link layer that refuses filters for tunnels."""
+    """tests/native/test_live_filter.c tests a link layer that refuses filters for tunnels."""
     filtered = 0
     for link in range(300):
         try:
@@ -118,8 +120,8 @@ def test_tunnels_pass_on_each_link_layer() -> None:
     assert filtered > 30
 
 
-def test_port_only_filter_gives_a_warning() -> None:
-    """The warning names the packets that are not captured, and a command that captures them."""
+def test_filter_for_plain_packets_only_gives_a_warning() -> None:
+    """The warning names the packets that are not captured, and a command that captures these packets."""
     assert unread({"filters_ports_only": 0}) == []
     (warning,) = unread({"filters_ports_only": 1})
     assert warning["kind"] == "live_filter"
@@ -127,8 +129,8 @@ def test_port_only_filter_gives_a_warning() -> None:
         assert part in warning["text"]
 
 
-def test_cooked_link_passes_tags_and_mpls_labels(made: Callable[..., Filter]) -> None:
-    """Frames of the interface `any` have a different header, with the ether type at its end."""
+def test_cooked_link_layer_passes_tags_and_mpls_labels(made: Callable[..., Filter]) -> None:
+    """Frames of the interface `any` use the "Linux cooked" header, which has the ether type at its end."""
     live = made(COOKED)
     frames = [make(INTO["vxlan"][1](p)) for make in FRAMES.values() for p in packets()]
     assert all(live.passes(bytes(2) + frame) for frame in frames if frame[12:14] > b"\x05\xdc")
@@ -137,7 +139,7 @@ def test_cooked_link_passes_tags_and_mpls_labels(made: Callable[..., Filter]) ->
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", [*INTO])
 def test_altered_frame_passes_if_the_reader_uses_it(name: str, made: Callable[..., Filter], tmp_path: Path) -> None:
-    """Headers have random bytes. A frame that still belongs to a connection must pass the filter."""
+    """The headers contain random bytes. A frame that still belongs to a connection must pass the filter."""
     chance, live, used = random.Random(name), made(ETHERNET_LINK), 0
     for _ in range(150):
         frame = bytearray(chance.choice([*FRAMES.values()])(INTO[name][1](packets()[3])))
@@ -150,8 +152,8 @@ def test_altered_frame_passes_if_the_reader_uses_it(name: str, made: Callable[..
     assert used > 10
 
 
-def test_all_samples_of_real_servers_pass(made: Callable[..., Filter]) -> None:
-    """Each frame of the samples passes the filter in both directions."""
+def test_all_packets_of_recorded_samples_pass(made: Callable[..., Filter]) -> None:
+    """The samples were recorded from real servers. Each frame passes the filter in both directions."""
     for name, sample in json.loads((SAMPLES / "samples.json").read_text(encoding="utf-8")).items():
         content, frames, at = (SAMPLES / f"{name}.pcap").read_bytes(), [], 24
         while at < len(content):
@@ -164,7 +166,9 @@ def test_all_samples_of_real_servers_pass(made: Callable[..., Filter]) -> None:
 
 
 def test_packets_of_other_ports_are_blocked(made: Callable[..., Filter]) -> None:
-    """UDP and TCP of other ports do not pass, plain, tagged or in VXLAN. The kernel drops this traffic of a busy host."""
+    """UDP and TCP packets of other ports do not pass, whether they are plain, tagged or in VXLAN. Without this rule,
+    other traffic of a busy host would reach the capture.
+    """
     chance, live = random.Random(1), made(ETHERNET_LINK)
     vxlan = INTO["vxlan"][1]
     segment = Dialogue().logged_in().segments[3]
@@ -183,7 +187,7 @@ def test_packets_of_other_ports_are_blocked(made: Callable[..., Filter]) -> None
 
 @pytest.mark.parametrize("count", [1, 2, 7, 64])
 def test_kernel_accepts_filters_with_many_ports(count: int, made: Callable[..., Filter]) -> None:
-    """Linux accepts at most 4,096 instructions. Each port passes, also in a tunnel."""
+    """Linux accepts filters of at most 4,096 instructions. Packets of each given port pass, even in a tunnel."""
     ports = tuple(range(20000, 20000 + 10 * count, 10))
     live = made(ETHERNET_LINK, ports)
     assert live.length <= 4096
@@ -197,7 +201,7 @@ def test_kernel_accepts_filters_with_many_ports(count: int, made: Callable[..., 
 
 @pytest.mark.parametrize(("count", "message"), [(64, "nosuch0"), (65, "at most 64 ports, found 65"), (0, "nosuch0")])
 def test_too_many_ports_are_refused(count: int, message: str, tmp_path: Path) -> None:
-    """No port is dropped silently. A port that is given twice counts once."""
+    """No port is dropped silently. A port that is listed twice counts once."""
     command = [f"--port={port}" for port in [*range(4000, 4000 + count), *range(4000, 4000 + count)]]
     done = run_here("capture", "packets", "--interface", "nosuch0", *command, "-o", str(tmp_path / "x.tape"))
     assert done.code != 0
@@ -206,7 +210,7 @@ def test_too_many_ports_are_refused(count: int, message: str, tmp_path: Path) ->
 
 @pytest.fixture(name="cable")
 def _cable(request: pytest.FixtureRequest) -> Iterator[tuple[str, str]]:
-    """Two interfaces that are joined by a virtual cable. Skip if this user cannot create them."""
+    """Create two interfaces that are joined by a virtual cable. Skip the test if this user cannot create them."""
     may_capture(request)
     near, far = f"qt{os.getpid()}a", f"qt{os.getpid()}b"
     command = ["ip", "link", "add", near, "mtu", "9000", "type", "veth", "peer", "name", far, "mtu", "9000"]
@@ -236,8 +240,8 @@ def send(interface: str, conversations: list[list[bytes]]) -> None:
 
 @pytest.mark.parametrize("interface", ["far", "any"])
 def test_live_capture_has_all_conversations(interface: str, cable: tuple[str, str], tmp_path: Path) -> None:
-    """Tunnels, tags and fragments arrive over a cable. The kernel removes the tags from the bytes. The tape has all
-    commands.
+    """The conversations use tunnels, VLAN tags and fragments, and arrive over a virtual cable. The kernel removes the
+    tags from the packets.
     """
     tape, sent = tmp_path / "live.tape", list(conversations())
     with recording(3306, tape, cable[1] if interface == "far" else "any"):
@@ -249,8 +253,8 @@ def test_live_capture_has_all_conversations(interface: str, cable: tuple[str, st
     assert found == [(COMMANDS, len(sent))]
 
 
-def test_missing_fragment_fails_a_live_capture(cable: tuple[str, str], tmp_path: Path) -> None:
-    """The capture exits with 4. The event with missing bytes has no response."""
+def test_missing_fragment_is_a_loss_in_a_live_capture(cable: tuple[str, str], tmp_path: Path) -> None:
+    """The capture exits with code 4. The event with missing bytes has no response."""
     tape, parts = tmp_path / "live.tape", [pieces(p, 104, n, 4) for n, p in enumerate(packets())]
     del next(part for part in parts if len(part) > 3)[1]
     with recording(3306, tape, cable[1], code=4):
@@ -259,8 +263,10 @@ def test_missing_fragment_fails_a_live_capture(cable: tuple[str, str], tmp_path:
     assert found == [(1,)]
 
 
-def test_filtered_packets_give_the_same_events(made: Callable[..., Filter], tmp_path: Path) -> None:
-    """The conversation runs among packets of other ports. Only filtered packets are written to the capture file."""
+def test_file_of_filtered_packets_gives_the_same_events(made: Callable[..., Filter], tmp_path: Path) -> None:
+    """The conversation runs among packets of other ports. Only packets that pass the filter are written to the capture
+    file.
+    """
     live, chance = made(ETHERNET_LINK), random.Random(3)
     for frames in itertools.islice(conversations(), 0, None, 17):
         noise = [ETHERNET + udp(chance.randrange(10000, 60000), chance.randbytes(300)) for _ in range(40)]

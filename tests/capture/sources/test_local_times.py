@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Local times that occur twice or never: the end and start of daylight saving time, and clocks that were set back."""
+"""Local times that occur twice or never. Causes are the end and start of daylight saving time, and clocks that were set
+back.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +18,7 @@ AUTUMN, SPRING = "251026", "250330"
 
 
 def general(day: str, at: list[tuple[str, int]]) -> str:
-    """Return a MariaDB general log with one statement of a thread at each time."""
+    """Return a MariaDB general log in which one thread sends a statement at each of these times."""
     return "".join(f"{day} {time:>8}\t{thread:6} Query\tSELECT {n}\n" for n, (time, thread) in enumerate(at))
 
 
@@ -77,7 +79,9 @@ def read(tmp_path: Path, kind: str, day: str, at: list[tuple[str, int]], zone: s
 def test_jump_of_local_times_is_ambiguous(
     tmp_path: Path, kind: str, zone: str | None, day: str, at: list[tuple[str, int]], kinds: list[str], row: int
 ) -> None:
-    """A jump of more than a minute is reported at its line. Pauses and the order of completion are not jumps."""
+    """A jump of more than a minute is reported with its line. A pause, or events in the order of their ends, is not a
+    jump.
+    """
     found = read(tmp_path, kind, day, at, zone)
     assert found.kinds == kinds
     assert len(found.events) == len(at)
@@ -85,9 +89,9 @@ def test_jump_of_local_times_is_ambiguous(
         assert found.problems[0]["line"] == row * (4 if kind == "slow" else 1) + 1
 
 
-def test_ambiguous_time_is_not_lost_input(tmp_path: Path) -> None:
-    """All events are on the tape. The summary reports the number and first place of uncertain times. The exit code is
-    4.
+def test_ambiguous_time_does_not_count_as_lost_input(tmp_path: Path) -> None:
+    """All events are on the tape. The summary reports the number of uncertain times and the first place. The exit code
+    is 4.
     """
     (tmp_path / "a.log").write_text(KINDS["general"][0](AUTUMN, TWICE))
     done = run_here("capture", "general", str(tmp_path / "a.log"), "-o", str(tmp_path / "o.tape"))
@@ -103,7 +107,9 @@ def test_ambiguous_time_is_not_lost_input(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("day", "at"), [(AUTUMN, TWICE), (AUTUMN, ALONE), (AUTUMN, SPARSE), (SPRING, MISSING)])
 def test_named_zone_resolves_ambiguous_times(tmp_path: Path, kind: str, day: str, at: list[tuple[str, int]]) -> None:
-    """The repeated local hour becomes two hours in UTC. The skipped local hour does not exist in UTC."""
+    """With a named time zone, the repeated local hour becomes two hours in UTC. The local hour that is skipped in
+    spring has no time in UTC.
+    """
     found = read(tmp_path, kind, day, at, "Europe/Berlin")
     assert found.kinds == []
     starts = sorted(event["start_ns"] for event in found.events)
@@ -116,6 +122,6 @@ def test_named_zone_resolves_ambiguous_times(tmp_path: Path, kind: str, day: str
 
 
 def test_session_timestamps_are_not_jumps(tmp_path: Path) -> None:
-    """MariaDB prints `# Time` from a session's own timestamp. Other events keep the clock's time."""
+    """MariaDB prints a session's own timestamp in `# Time`. Times of other events still come from the clock."""
     at = [("10:00:00", 1), ("10:00:01", 2), ("3:00:00", 1), ("10:00:02", 2), ("3:00:01", 1), ("10:00:03", 2)]
     assert read(tmp_path, "slow", AUTUMN, at).kinds == []

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Alters every line of sample logs that have every feature.
-
-The reader must reach the end of the file, and each place must be inside the file. Few statements may be lost silently.
-
-An altered line is removed, repeated, shortened by a character, or has another number, word or letter. `told` returns
-everything that is read, for comparison with the previous version.
+"""Every line of sample logs is altered. The samples contain every feature of their kind of log. The reader must reach
+the end of the file, and the place of each event must be inside the file. Few statements may be lost silently. An
+altered line is removed, repeated, shortened by a character, or has another number, word or letter. `told` returns all
+results of a read, so that two versions of querytape can be compared.
 """
 
 import random
@@ -42,7 +40,7 @@ NUMBERS = (
     b"",
 )
 LETTERS = b" \t\n\r#;:'\"`\\/*-.,@[](){}=+0x\0\xff"
-IN_SILENCE = 4  # maximum of statements lost silently, because an altered header can join neighbouring statements
+IN_SILENCE = 4  # maximum of statements lost without a problem: an altered header can join two statements
 BYTES = (0, 1, 2, 16, 0x7F, 0x80, 250, 251, 252, 253, 254, 255)
 Lines = list[bytes]
 
@@ -99,7 +97,7 @@ def altered(chance: random.Random, whole: bytes, at: int) -> bytes:
 
 
 def read_checked(opener: Callable[..., Any], path: Path) -> dict[str, Any]:
-    """Return everything that is read from a file. Check the places of all events and problems first."""
+    """Return all results of reading a file. Check the places of all events and problems first."""
     found = plain(read_quickly(opener([path])))
     check_places(found, path)
     return found
@@ -111,7 +109,7 @@ def statements(found: dict[str, Any]) -> Counter[tuple[str, str | None]]:
 
 
 def loss_is_reported(found: dict[str, Any], whole: dict[str, Any]) -> bool:
-    """Return whether the altered file reports more problems than the original one."""
+    """Return whether the altered file gives more problems than the original file."""
     more = found["not_understood"] > whole["not_understood"] or len(found["problems"]) > len(whole["problems"])
     return more or found["description"] != whole["description"]
 
@@ -136,8 +134,8 @@ def test_altered_lines_lose_few_statements_silently(path: Path, tmp_path: Path) 
 
 
 @pytest.mark.long
-def test_altered_bytes_of_a_proxysql_binary_log(tmp_path: Path) -> None:
-    """Each byte of each record is replaced, removed or repeated, one after another."""
+def test_altered_proxysql_log_loses_no_event_silently(tmp_path: Path) -> None:
+    """Each byte of each record is replaced, removed or repeated. Only one byte is altered at a time."""
     at = 1_718_000_000_000_000
     some = values((3, b"42"), (253, b"text"), (10, None), (12, b"0x00"))
     head = [record(0, 7, at, b"SELECT 'x'", 3), record(16, 300, at + 30, b"SELECT ?, ?, ?, ?", 3, some)]
@@ -149,6 +147,6 @@ def test_altered_bytes_of_a_proxysql_binary_log(tmp_path: Path) -> None:
         try:
             found = read_checked(open_proxysql, file)
         except InputError:
-            assert here < 16, place  # the altered file is no longer recognized as a log
+            assert here < 16, place  # the altered file no longer counts as a log
             continue
         assert len(found["events"]) == 3 or found["problems"] or found["not_understood"], place

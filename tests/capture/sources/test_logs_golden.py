@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares every column of every event of sample logs with reviewed results.
-
-A log in `golden/` has everything that its kind can contain: every command and key, multi-line statements and invalid
-lines. Underflowed numbers, restarts and a cut end are included. QT_GOLDEN=write writes golden.json again. Review the
-difference before you commit it.
+"""Every column of every event of sample logs equals the reviewed results. A log in `golden/` has everything that its
+kind can contain: every command and key, multi-line statements, invalid lines, underflowed numbers, restarts and a cut
+end. QT_GOLDEN=write writes golden.json again. Review the difference before you commit it.
 """
 
 from collections import Counter
@@ -39,7 +37,7 @@ NAMES = sorted(path.name for path in HERE.iterdir() if path.suffix != ".json")
 
 
 def read(name: str, *paths: Path, zone: int | None = None) -> Read:
-    """Read a log of some kind to its end."""
+    """Read a log of the given kind to its end."""
     return read_quickly(OPENERS[name.split(".")[0].split("_")[0]](paths, zone))
 
 
@@ -55,21 +53,23 @@ def plain(found: Read) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_logs_match_the_golden_file(name: str) -> None:
-    """Compares events, problems and the description of the log."""
+    """The test compares events, problems and the description of the log."""
     check_one(GOLDEN, name, plain(read(name, HERE / name)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_time_zone_shifts_local_times_only(name: str) -> None:
-    """In a log with local times, a zone two hours further east makes the times two hours earlier. Nothing else changes."""
+    """In a log with local times, a zone two hours further east makes the times two hours earlier. No other field
+    changes.
+    """
     here, there = read(name, HERE / name, zone=0).events, read(name, HERE / name, zone=2 * HOUR).events
     moved = [a["start_ns"] - b["start_ns"] for a, b in zip(here, there, strict=True)]
     check_one(GOLDEN, f"{name} to the east", [round(ns / HOUR, 3) for ns in moved])
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_cut_log_differs_only_near_the_cut(name: str, tmp_path: Path) -> None:
-    """Only the last statement, and statements near an open quote, differ from the whole log."""
+def test_cut_log_gives_the_same_events_before_the_cut(name: str, tmp_path: Path) -> None:
+    """Only the last statement, and statements near an open quote, may differ from those of the whole log."""
     text = (HERE / name).read_bytes()
     whole = statements(read(name, HERE / name))
     starts = sorted(event["offset"] for event in read(name, HERE / name).events)
@@ -79,7 +79,7 @@ def test_cut_log_differs_only_near_the_cut(name: str, tmp_path: Path) -> None:
         try:
             found = statements(read(name, path))
         except InputError:
-            assert size < 200, size  # too short to detect the kind of log
+            assert size < 200, size  # a shorter log does not show its kind
             continue
         other = found - whole
         assert other.total() <= 3, (size, other)
@@ -91,8 +91,8 @@ def statements(found: Read) -> Counter[tuple[str, int, bytes]]:
     return Counter((event["command"], event["thread_id"], event["statement"]) for event in found.events)
 
 
-def test_thousands_of_alternating_sessions_are_separate(tmp_path: Path) -> None:
-    """Each thread id is one session. Sessions are numbered by their first event and have all their events."""
+def test_thousands_of_alternating_sessions_stay_separate(tmp_path: Path) -> None:
+    """Each thread id is one session. Sessions are numbered in the order of their first events."""
     ids = [number * 7919 % 100_003 for number in range(1, 3001)]
     text = "".join(
         f"2024-06-10T06:13:20.{turn}00000Z\t{id_:5d} Query\tSELECT {id_}\n" for turn in (1, 2) for id_ in ids

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The generated id of an EXECUTE by name. The statement of its PREPARE decides its meaning, for any name and text."""
+"""Ids that an EXECUTE by name generates. The text of the PREPARE decides whether an id belongs to an INSERT, for any
+statement name and text.
+"""
 
 import random
 from pathlib import Path
@@ -28,14 +30,14 @@ PREFIXES = ("", "", "  ", "/* why */ ", "/*!50003 SET NAMES utf8mb4 */; ")
 
 
 def kind_of(quoted: str, ansi: bool) -> str:
-    """Return the kind of statement of a quoted text. The kind of a variable is unknown."""
+    """Return the kind of the statement in a quoted text. The kind is unknown if the text is in a variable."""
     if quoted[0] != "'" and (ansi or quoted[0] != '"'):
         return "unknown"
     return "insert" if quoted[1:-1] in INSERTS else "other" if quoted[1:-1] in OTHERS else "unknown"
 
 
 def expected(kind: str, generated: int) -> tuple[int | None, str | None]:
-    """Return the id and the id list of an event whose response has this id."""
+    """Return the expected insert_id and insert_ids of an event whose response has this id."""
     if kind == "insert":
         return generated or None, None
     return None, "" if kind == "unknown" and generated else None
@@ -44,8 +46,8 @@ def expected(kind: str, generated: int) -> tuple[int | None, str | None]:
 @pytest.mark.parametrize("ansi", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_execute_by_name_uses_the_prepared_text(seed: int, ansi: bool, tmp_path: Path) -> None:
-    """Statement names compare without case and quotes. The latest text of a name counts. Above the limit, the oldest
-    name is dropped.
+    """Statement names are equal without regard to case and quotes. The latest text of a name is used. Above the maximum
+    number of names, the oldest name is dropped.
     """
     chance, known, order = random.Random(seed), dict[str, str](), list[str]()
     dialogue, wanted = Dialogue().logged_in(), []
@@ -58,7 +60,7 @@ def test_execute_by_name_uses_the_prepared_text(seed: int, ansi: bool, tmp_path:
         kind = "other"
         if way == "PREPARE":
             if chance.random() < 0.1:
-                statement = f"PREPARE {name} FOR {source}"  # an error on all servers
+                statement = f"PREPARE {name} FOR {source}"  # invalid syntax on all servers
             else:
                 statement = f"{chance.choice(['PREPARE', 'prepare'])} {name} FROM {source}"
                 if key not in known:
@@ -72,7 +74,7 @@ def test_execute_by_name_uses_the_prepared_text(seed: int, ansi: bool, tmp_path:
             statement, kind = f"EXECUTE immediate {source} USING 1", kind_of(source, ansi)
         prefix = chance.choice(PREFIXES)
         if ";" in prefix:
-            kind = "other"  # the single response belongs to the first of several statements
+            kind = "other"  # there is one response, for the first of several statements
         dialogue.ask((prefix + statement).encode(), made(1, generated, False))
         wanted.append((prefix + statement, *expected(kind, generated)))
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
@@ -119,7 +121,7 @@ def test_each_session_has_its_own_statement_names(tmp_path: Path) -> None:
     ],
 )
 def test_only_insert_and_replace_generate_an_id(statement: str, kind: str, tmp_path: Path) -> None:
-    """The cases include version comments and SET STATEMENT. The id in the response to another statement is not a
+    """The cases include version comments and SET STATEMENT. An id in the response to any other statement is not a
     generated id.
     """
     dialogue = Dialogue().logged_in().ask(statement.encode(), made(1, 9, False)).close()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that were already open when the log began. The tape adds their state and changes nothing else."""
+"""Sessions that were already open when the log began. The capture adds their state to the tape and changes nothing
+else.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -86,15 +88,15 @@ def rows(text: str, kind: str, path: Path, known: OpenSessions | None) -> tuple[
 
 @pytest.mark.parametrize(("kind", "text"), [("slowlog", SLOW), ("general", EXACT), ("audit", AUDIT)])
 def test_open_sessions_begin_with_their_state(kind: str, text: str, tmp_path: Path) -> None:
-    """A session gets its state if it was open before, occurs in the log and has the same account. The log's own events
-    do not change.
+    """State is added for a session that was open before, occurs in the log and has the same account. The log's own
+    events do not change.
     """
     without, _, _ = rows(text, kind, tmp_path / "without", None)
     events, sessions, info = rows(text, kind, tmp_path / "with", KNOWN)
     carried = [row for row in events if row[4] & FLAGS["carried"]]
     assert [row for row in events if not row[4] & FLAGS["carried"]] == without
     expected = ["SET SESSION sql_mode = \\x27ANSI_QUOTES\\x27", "SET @`a` = 1", "PREPARE `p` FROM \\x27SELECT 4\\x27"]
-    open_ids = (7, 8) if kind == "slowlog" else (7,)  # 9 has another account now; the other logs show a login of 8
+    open_ids = (7, 8) if kind == "slowlog" else (7,)  # 9 has another account; only the slow log lacks a login of 8
     assert [row[:2] for row in carried] == [(id_, each) for id_ in open_ids for each in expected]
     firsts = {id_: min(row[2] for row in without if row[0] == id_) for id_ in open_ids}
     assert [row[2] for row in carried] == [firsts[id_] for id_ in open_ids for _ in expected]
@@ -103,7 +105,7 @@ def test_open_sessions_begin_with_their_state(kind: str, text: str, tmp_path: Pa
     assert info["open_sessions"]["asked"] == "after"
 
 
-def test_general_log_takes_accounts_from_the_server(tmp_path: Path) -> None:
+def test_general_log_uses_accounts_from_the_server(tmp_path: Path) -> None:
     """A general log does not contain the account of a session that was already open. The server provides the account."""
     rows(EXACT, "general", tmp_path / "t", KNOWN)
     users = query(f"SELECT DISTINCT thread_id, \"user\", db FROM '{tmp_path}/t/events/*.parquet' ORDER BY 1")

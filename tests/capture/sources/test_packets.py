@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From packets to events: handmade conversations in every file format, packet order and state of damage."""
+"""From packets to events: handmade conversations in every file format, in any packet order and with damage."""
 
 import random
 import re
@@ -36,7 +36,7 @@ TRUNCATED = FLAGS["truncated"]
 
 
 def shop() -> Dialogue:
-    """Return a short conversation with a result set, a change and an error."""
+    """Return a short conversation with a result set, a change of data and an error."""
     dialogue = Dialogue().logged_in()
     dialogue.ask(b"SELECT x FROM t", rows([b"a", b"bb", b"ccc"]))
     dialogue.ask(b"UPDATE t SET x = 'long " + b"y" * 3000 + b"'", ok(1, affected=7, warnings=2))
@@ -69,7 +69,7 @@ def test_link_layer_and_ip_version_do_not_change_events(tmp_path: Path, link: st
 @pytest.mark.parametrize("endian", ["<", ">"])
 @pytest.mark.parametrize("nano", [False, True])
 def test_byte_order_and_time_resolution_do_not_change_times(tmp_path: Path, endian: str, nano: bool) -> None:
-    """Covers both byte orders, with microseconds and nanoseconds."""
+    """The capture file has either byte order, and times in microseconds or nanoseconds."""
     found, _, _ = events(write_pcap(tmp_path / "a.pcap", [shop()], endian=endian, nano=nano))
     first = found[1]
     assert first["start_ns"] == 1_718_000_000_000_600_000
@@ -83,7 +83,7 @@ def test_byte_order_and_time_resolution_do_not_change_times(tmp_path: Path, endi
 
 
 def orders(dialogue: Dialogue) -> dict[str, list[Segment]]:
-    """Return the segments of a conversation in possible network orders, without loss."""
+    """Return the segments of a conversation in orders that are possible on a network, without loss."""
     segments = dialogue.segments
     swapped = list(segments)
     for at in range(5, len(swapped) - 1, 3):
@@ -111,7 +111,7 @@ def orders(dialogue: Dialogue) -> dict[str, list[Segment]]:
 
 @pytest.mark.parametrize("name", sorted(orders(shop())))
 def test_reassembly_loses_no_events(tmp_path: Path, name: str) -> None:
-    """Segments are reordered, repeated or overlapping. Each event appears once."""
+    """Segments are reordered, repeated or overlapping. Each event is read once."""
     dialogue = shop()
     pairs = [(dialogue, segment) for segment in orders(dialogue)[name]]
     found, problems, described = events(write_pcap(tmp_path / "a.pcap", pairs))
@@ -120,8 +120,8 @@ def test_reassembly_loses_no_events(tmp_path: Path, name: str) -> None:
     assert described["gaps"] == 0
 
 
-def test_sequence_numbers_wrap(tmp_path: Path) -> None:
-    """Both directions pass 2^32 in the middle of the conversation."""
+def test_sequence_numbers_may_pass_2_to_the_32(tmp_path: Path) -> None:
+    """The sequence numbers of both directions pass 2^32 in the middle of the conversation."""
     dialogue = Dialogue(isn=(0xFFFFFFFF - 500, 0xFFFFFFFF - 300)).logged_in()
     dialogue.ask(b"SELECT '" + b"z" * 2000 + b"'", rows([b"q" * 100] * 50))
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
@@ -130,7 +130,7 @@ def test_sequence_numbers_wrap(tmp_path: Path) -> None:
 
 
 def test_lost_segment_affects_only_its_command(tmp_path: Path) -> None:
-    """One segment of a long response is missing. The response is unknown, and the next commands are complete."""
+    """One segment of a long response is missing. The response is unknown, and all later commands are complete."""
     dialogue = Dialogue().logged_in()
     dialogue.ask(b"SELECT lost", rows([b"v" * 900] * 20))
     for n in range(80):
@@ -154,8 +154,8 @@ def test_lost_segment_affects_only_its_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize("swaps", [0, 40])
 @pytest.mark.parametrize("lost", [(CLIENT,), (SERVER,), (CLIENT, SERVER)])
 def test_lost_packets_do_not_shift_responses(tmp_path: Path, lost: tuple[int, ...], swaps: int) -> None:
-    """Some packets are lost, and some neighbouring packets are captured in the wrong order. All other commands keep
-    their responses.
+    """Some packets are lost, and some neighbouring packets are captured in the wrong order. All other commands have
+    their own responses.
     """
     for seed in range(6):
         chance = random.Random(f"{lost} {swaps} {seed}")
@@ -180,8 +180,8 @@ def test_lost_packets_do_not_shift_responses(tmp_path: Path, lost: tuple[int, ..
 @pytest.mark.parametrize("first", [1, 2, 3])
 @pytest.mark.parametrize("count", [1, 2])
 def test_command_with_missing_bytes_keeps_its_response(tmp_path: Path, first: int, count: int) -> None:
-    """The length in its header shows the end of a damaged command. The command is marked as truncated, and nothing
-    after it is lost.
+    """The packet header contains the length of a damaged command, so the end of the command is known. The command is
+    marked as truncated, and later commands are complete.
     """
     dialogue = Dialogue().logged_in()
     dialogue.ask(b"SELECT '" + b"z" * 8000 + b"'", rows([b"1"] * 3)).ask(b"SELECT 2", rows([b"2"] * 2)).close()
@@ -194,7 +194,7 @@ def test_command_with_missing_bytes_keeps_its_response(tmp_path: Path, first: in
 
 
 def test_damaged_command_does_not_change_the_session(tmp_path: Path) -> None:
-    """A partial USE does not change the schema, and a partial PREPARE does not define a statement."""
+    """A partial USE does not change the schema. A partial PREPARE does not define a statement."""
     dialogue = Dialogue().logged_in()
     prepared = packet(1, b"\0" + struct.pack("<IHH", 9, 0, 0) + b"\0\0\0")
     dialogue.ask(b"USE shop_archive", ok(1)).ask(b"SELECT 1", rows([b"1"]))
@@ -209,8 +209,8 @@ def test_damaged_command_does_not_change_the_session(tmp_path: Path) -> None:
 
 
 def test_problem_names_the_connection_and_command(tmp_path: Path) -> None:
-    """The problem has the client, the command and the number of bytes of a response that matches no command. It shows
-    no content.
+    """A problem about a mismatched response contains the client, the command and the number of bytes. It shows no
+    content of the response.
     """
     dialogue = Dialogue().logged_in()
     dialogue.ask(b"SELECT 1", packet(1, b"\x03def") + packet(2, b"secret"))
@@ -225,7 +225,7 @@ def test_problem_names_the_connection_and_command(tmp_path: Path) -> None:
 
 
 def test_snapshot_length_marks_cut_statements(tmp_path: Path) -> None:
-    """The mark prevents a replay from sending cut statements."""
+    """The truncated flag keeps a replay from sending cut statements."""
     dialogue = Dialogue().logged_in().ask(b"SELECT 'a rather long statement'", rows([b"1"]))
     dialogue.segments[-2].cut = 10
     found, _, described = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
@@ -237,7 +237,7 @@ def test_snapshot_length_marks_cut_statements(tmp_path: Path) -> None:
 
 
 def test_reused_port_is_a_new_session(tmp_path: Path) -> None:
-    """Two sessions have equal addresses and no FIN between them. A repeated SYN does not start a session."""
+    """Two sessions have equal addresses, with no FIN between them. A repeated SYN does not start a new session."""
     first = Dialogue().logged_in().ask(b"SELECT 1", rows([b"1"]))
     second = Dialogue(isn=(777777, 888888)).logged_in().ask(b"SELECT 2", rows([b"2"])).close()
     pairs = [(d, s) for d in (first, second) for s in d.segments]
@@ -251,9 +251,9 @@ def test_reused_port_is_a_new_session(tmp_path: Path) -> None:
     assert problems == []
 
 
-def test_connection_is_joined_in_mid_stream(tmp_path: Path) -> None:
-    """If the capture misses the login, the account is unknown. Statements are read. A partial response before them is
-    ignored.
+def test_connection_can_be_joined_in_mid_stream(tmp_path: Path) -> None:
+    """If the capture misses the login, the account is unknown. Later statements are read. A partial response before the
+    first statement is ignored.
     """
     dialogue = Dialogue().logged_in().ask(b"SELECT before", rows([b"v" * 700] * 10))
     dialogue.ask(b"SELECT after", rows([b"1", b"2"])).ask(b"\0\1SELECT attributes", ok(1)).close()
@@ -270,7 +270,7 @@ def test_connection_is_joined_in_mid_stream(tmp_path: Path) -> None:
 
 
 def test_encrypted_connections_are_counted(tmp_path: Path) -> None:
-    """After an SSLRequest, nothing is read. The number of encrypted connections is on the tape."""
+    """Nothing is read after an SSLRequest. The tape contains the number of encrypted connections."""
     caps = MYSQL_CAPS | SSL
     secret = Dialogue(client_port=41000).open().say(SERVER, greeting(caps))
     secret.say(CLIENT, packet(1, struct.pack("<IIB", caps, 1 << 24, 255) + bytes(23))).say(CLIENT, query(b"SELECT no"))
@@ -283,7 +283,7 @@ def test_encrypted_connections_are_counted(tmp_path: Path) -> None:
 
 
 def test_proxy_protocol_gives_the_client_address(tmp_path: Path) -> None:
-    """In versions 1 and 2, host and port belong to the client, not to the proxy."""
+    """In PROXY protocol versions 1 and 2, the header contains the host and port of the client instead of the proxy."""
     text = Dialogue(client_port=41001).open().say(CLIENT, b"PROXY TCP4 192.0.2.9 10.0.0.1 55555 3306\r\n")
     binary = Dialogue(client_port=41002).open()
     address = bytes([192, 0, 2, 8, 10, 0, 0, 1]) + struct.pack(">HH", 55556, 3306)
@@ -299,7 +299,7 @@ def test_proxy_protocol_gives_the_client_address(tmp_path: Path) -> None:
 
 
 def test_cut_capture_file_keeps_earlier_events(tmp_path: Path) -> None:
-    """tcpdump was killed in the middle of a packet. The partial packet is a problem."""
+    """tcpdump was killed while it wrote a packet. The partial packet is a problem."""
     path = write_pcap(tmp_path / "a.pcap", [shop()])
     path.write_bytes(path.read_bytes()[:-30])
     found, problems, _ = events(path)
@@ -321,8 +321,8 @@ FIN, RST = 0x11, 0x14
     ],
 )
 def test_connection_ends_when_both_directions_end(tmp_path: Path, ends: list[tuple[int, int]]) -> None:
-    """After both FINs, or a reset, a live capture drops the connection's state. Later packets without a SYN are
-    ignored.
+    """A live capture drops a connection's state after a FIN in both directions or after a reset. Later packets without
+    a SYN are ignored.
     """
     dialogue = Dialogue().logged_in().ask(b"SELECT 1", rows([b"1"]))
     for way, flags in ends:
@@ -335,7 +335,9 @@ def test_connection_ends_when_both_directions_end(tmp_path: Path, ends: list[tup
 
 @pytest.mark.parametrize("early", [False, True])
 def test_half_closed_connection_stays_open(tmp_path: Path, early: bool) -> None:
-    """The client sends a FIN, and the response follows. The FIN may be captured before the client's last data."""
+    """The client sends a FIN, and the response follows. A packet with a FIN may be captured before the client's last
+    data.
+    """
     dialogue = Dialogue().logged_in().say(CLIENT, query(b"SELECT 1"))
     dialogue.raw(CLIENT, b"", FIN)
     if early:

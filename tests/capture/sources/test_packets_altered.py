@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replaces each byte of a complete conversation, and of capture files with a short one.
-
-Protocol rules depend on single bytes, such as a length, a flag, a header or a number of columns. For each byte value,
-the file is read to its end or refused. Each event and problem has a place inside the file. `told` returns everything
-that was read, for comparison with the previous version.
+"""Each byte is replaced, in a complete conversation and in capture files of a short one. Protocol rules depend on
+single bytes, such as a length, a flag, a header or a number of columns. For each byte value, the file is read to its
+end or refused. Each event and problem has a place inside the file. `told` returns all results of a read, so that two
+versions of querytape can be compared.
 """
 
 import random
@@ -24,7 +23,7 @@ from tests.helpers.reading import check_places, read_quickly
 pytestmark = pytest.mark.slow
 
 BYTES = (0, 1, 2, 3, 4, 5, 9, 0x0A, 0x16, 0x17, 0x20, 0x40, 0x7F, 0x80, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF)
-SENT = set("SELECT 012, 'x?")  # bytes that occur in statements of segments_of, not protocol bytes around them
+SENT = set("SELECT 012, 'x?")  # bytes of the statements, not of the protocol around them
 LINKS = [
     ("ethernet", 4),
     ("ethernet", 6),
@@ -39,7 +38,7 @@ LINKS = [
 
 
 def read_checked(path: Path) -> dict[str, Any] | None:
-    """Return everything that is read from a file, or None if it is refused. Check the places of all events and problems
+    """Return all results of reading a file, or None if the file is refused. Check the places of all events and problems
     first.
     """
     try:
@@ -60,7 +59,9 @@ def short_talk() -> Dialogue:
 @pytest.mark.long
 @pytest.mark.parametrize("name", CAPS)
 def test_altered_payload_bytes_are_read_to_the_end(name: str, tmp_path: Path) -> None:
-    """In each segment, single bytes are replaced at many places, one after another. The length of the segment stays."""
+    """Single bytes at many places of a segment are replaced, one after another. The length of the segment stays the
+    same.
+    """
     dialogue = everything(CAPS[name])
     for at, segment in enumerate(dialogue.segments):
         places = range(len(segment.payload))
@@ -75,7 +76,7 @@ def test_altered_payload_bytes_are_read_to_the_end(name: str, tmp_path: Path) ->
 @pytest.mark.long
 @pytest.mark.parametrize(("link", "version"), LINKS)
 def test_altered_frame_headers_are_read_to_the_end(link: str, version: int, tmp_path: Path) -> None:
-    """Each byte of the link, IP and TCP headers is replaced in some packets."""
+    """Each byte of the link, IP and TCP headers is replaced in some of the packets."""
     whole = write_pcap(tmp_path / "a.pcap", [short_talk()], link, version=version).read_bytes()
     starts, at = [], 24
     while at < len(whole):
@@ -95,7 +96,7 @@ def test_altered_frame_headers_are_read_to_the_end(link: str, version: int, tmp_
 
 
 def test_capture_file_may_end_anywhere(tmp_path: Path) -> None:
-    """The end of a pcap or pcapng file is cut at each byte."""
+    """A pcap or pcapng file is cut at each byte in turn."""
     whole = write_pcap(tmp_path / "a.pcap", [short_talk()])
     (tmp_path / "keys").write_bytes(b"CLIENT_RANDOM 00 11\n")
     files = [
@@ -114,8 +115,8 @@ def test_capture_file_may_end_anywhere(tmp_path: Path) -> None:
 
 
 def segments_of(chance: random.Random) -> list[tuple[Dialogue, Segment]]:
-    """Return segments of three conversations, of which two share their ports. Some segments are moved, cut, joined or
-    lost.
+    """Return segments of three conversations. Two of the conversations use the same ports. Some segments are moved,
+    cut, joined or lost.
     """
     talks = [Dialogue(40000 + (n + 1) // 2 % 2, (chance.choice([1000, 0xFFFFFF00]), 5000 + n)) for n in range(3)]
     pairs: list[tuple[Dialogue, Segment]] = []
@@ -142,7 +143,7 @@ def segments_of(chance: random.Random) -> list[tuple[Dialogue, Segment]]:
             pairs.insert(to, (talk, one))
         elif way == 2:
             del pairs[at]
-        elif way == 3 and len(one.payload) > 1:  # second half sent again, with more bytes after it
+        elif way == 3 and len(one.payload) > 1:  # second half is sent again, with more bytes after it
             half = len(one.payload) // 2
             again = replace(
                 one, seq=(one.seq + half) & 0xFFFFFFFF, payload=one.payload[half:] + b"?" * chance.choice([0, 4])
@@ -157,8 +158,8 @@ def segments_of(chance: random.Random) -> list[tuple[Dialogue, Segment]]:
 
 @pytest.mark.long
 def test_disturbed_streams_are_read_to_the_end(tmp_path: Path) -> None:
-    """Conversations are interleaved. Segments are moved, lost, repeated, overlapping or renumbered, have other flags or
-    long gaps.
+    """The conversations are interleaved. Segments are moved, lost, repeated, overlapping or renumbered. Some have other
+    flags, or many bytes are missing before them.
     """
     for seed in range(600):
         chance = random.Random(seed)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A TLS conversation gives the same events as its clear version. The conversations are made without a server.
-
-The key log is a separate file or inside a pcapng file. Segments have different sizes. Missing keys are reported.
+"""A TLS conversation gives the same events as the same conversation without TLS. The conversations are made without a
+server. The key log is a separate file or inside a pcapng file. Segments have different sizes. Missing keys are
+reported.
 """
 
 import os
@@ -24,7 +24,7 @@ from tests.helpers.encrypted import certificates, comparable_events, context, pc
 from tests.helpers.log_writers import fifo_with
 from tests.helpers.reading import Read, read_quickly
 
-LOGIN = 6  # segments of a dialogue before its first command
+LOGIN = 6  # number of segments before the first command
 ONCE = ("bytes_received", "encrypted")
 NO_MAC_LAST = 1 << 19  # OpenSSL's SSL_OP_NO_ENCRYPT_THEN_MAC
 CIPHERS = {
@@ -42,7 +42,7 @@ def certificate() -> Iterator[dict[str, str]]:
 
 
 class Line:
-    """A TLS client and a TLS server that talk through memory. Their data is added to a dialogue."""
+    """A TLS client and a TLS server that communicate in memory. Their data is added to a dialogue."""
 
     def __init__(self, dialogue: Dialogue, certificate: dict[str, str], keys: Path, version: str, mss: int) -> None:
         server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -68,14 +68,14 @@ class Line:
                 self.carry(way)
 
     def carry(self, way: int) -> None:
-        """Add the output of one end to the dialogue, and pass it to the other end."""
+        """Add the output of one side to the dialogue, and pass the output to the other side."""
         sent = self.bios[way][1].read()
         if sent:
             self.dialogue.say(way, sent, self.mss)
             self.bios[1 - way][0].write(sent)
 
     def say(self, way: int, payload: bytes) -> None:
-        """Send bytes, and read them at the other end."""
+        """Send bytes from one side, and read them at the other side."""
         self.ends[way].write(payload)
         self.carry(way)
         left = len(payload)
@@ -84,7 +84,7 @@ class Line:
 
 
 def encrypted(caps: int, certificate: dict[str, str], keys: Path, version: str, mss: int = 1400) -> Dialogue:
-    """Return the complete conversation, encrypted from the login on."""
+    """Return the complete conversation, encrypted after the SSLRequest."""
     clear, talk = everything(caps), Dialogue().open()
     talk.say(SERVER, greeting(caps | SSL)).say(CLIENT, packet(1, login(caps | SSL)[4:36]))
     line = Line(talk, certificate, keys, version, mss)
@@ -103,7 +103,7 @@ def read(path: Path, keys: Path | None) -> Read:
 
 
 def same(found: Read, clear: Read) -> None:
-    """Check that two recordings have the same content, except for byte counts and places."""
+    """Check that two recordings give the same events, except for byte counts and places."""
     assert [event["command"] for event in found.events] == [event["command"] for event in clear.events]
     for a, b in zip(comparable_events(found), comparable_events(clear), strict=True):
         assert {k: v for k, v in a.items() if k not in ONCE} == {k: v for k, v in b.items() if k not in ONCE}
@@ -111,11 +111,11 @@ def same(found: Read, clear: Read) -> None:
 
 
 @pytest.mark.parametrize(("name", "version"), [*product(CAPS, ["1.2", "1.3"]), *product(["new"], CIPHERS)])
-def test_decrypted_events_equal_clear_events(
+def test_decrypted_events_equal_unencrypted_events(
     name: str, version: str, certificate: dict[str, str], tmp_path: Path
 ) -> None:
-    """Segments are large or small. The keys are in a file or inside the capture file. Without keys, only the encryption
-    is detected.
+    """Segments are large or small. The keys are in a separate file or inside the capture file. Without keys, the
+    connection only counts as encrypted.
     """
     clear = read(write_pcap(tmp_path / "clear.pcap", [everything(CAPS[name])]), None)
     for mss in (1400, 33):
@@ -135,8 +135,8 @@ def test_decrypted_events_equal_clear_events(
 
 @pytest.mark.parametrize("version", ["1.2", "1.3", *CIPHERS])
 def test_damaged_tls_records_do_not_invent_events(version: str, certificate: dict[str, str], tmp_path: Path) -> None:
-    """One TLS record after the login is lost, damaged or cut. The events have only statements that were sent, in order.
-    Before a cut, all statements are read.
+    """One TLS record after the login is lost, damaged or cut. The events contain only statements that were sent, in
+    order. All statements before a cut are read.
     """
     keys = tmp_path / "keys"
     talk = encrypted(CAPS["new"], certificate, keys, version)
@@ -160,8 +160,10 @@ def test_damaged_tls_records_do_not_invent_events(version: str, certificate: dic
             assert segments is not ways[2] or [event["statement"] for event in found] == texts[: behind or None]
 
 
-def test_tls_connections_are_counted_by_result(certificate: dict[str, str], tmp_path: Path) -> None:
-    """Decrypted connections, undecrypted ones by reason, and entries of the key log are counted."""
+def test_tls_connections_are_counted_by_decryption_result(certificate: dict[str, str], tmp_path: Path) -> None:
+    """The counters are decrypted connections, connections that were not decrypted (by reason), and entries of the key
+    log.
+    """
     keys = tmp_path / "keys"
     path = write_pcap(tmp_path / "a.pcap", [encrypted(CAPS["new"], certificate, keys, "1.3")])
     wrong = b"".join(line[:-4] + b"0000\n" for line in keys.read_bytes().splitlines() if not line.startswith(b"#"))
@@ -182,8 +184,8 @@ def test_tls_connections_are_counted_by_result(certificate: dict[str, str], tmp_
         assert said["keylog"] == str(file)
 
 
-def test_tls_from_a_pipe_is_counted_like_a_file(certificate: dict[str, str], tmp_path: Path) -> None:
-    """Some connections are over but still wait for their keys at the end of the pipe."""
+def test_tls_connections_from_a_pipe_are_counted_like_a_file(certificate: dict[str, str], tmp_path: Path) -> None:
+    """At the end of the pipe, some ended connections still wait for their keys."""
     talks = []
     for n in range(3):
         keys = tmp_path / f"keys{n}"
@@ -210,8 +212,8 @@ def test_tls_from_a_pipe_is_counted_like_a_file(certificate: dict[str, str], tmp
 def test_late_keys_decrypt_finished_connections(
     version: str, late: str, certificate: dict[str, str], tmp_path: Path
 ) -> None:
-    """A finished connection waits for its keys. Decrypted events equal those of a clear connection. A connection
-    without keys is counted once.
+    """A finished connection waits for its keys. Its decrypted events equal those of an unencrypted connection. A
+    connection without keys is counted once.
     """
     keys, grows = tmp_path / "keys", tmp_path / "grows"
     secret = [encrypted(CAPS["new"], certificate, keys, version) for _ in range(2)]
@@ -246,7 +248,7 @@ def test_late_keys_decrypt_finished_connections(
 
 @contextmanager
 def open_fifo(path: Path, data: bytes) -> Iterator[tuple[Path, threading.Event]]:
-    """Yield a FIFO with some bytes, and the event that lets it end."""
+    """Yield a FIFO that delivers some bytes, and the event that closes the FIFO."""
     os.mkfifo(path)
     go_on = threading.Event()
 

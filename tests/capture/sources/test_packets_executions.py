@@ -17,8 +17,8 @@ TEXT = b"\xfd\0"
 
 
 def body(values: list[bytes | None], types: bool, counted: bool) -> bytes:
-    """Return an EXECUTE with text values. If `counted`, it has a parameter count and names, as sent by clients with
-    query attributes.
+    """Return the body of an EXECUTE with text values. If `counted`, it has a parameter count and names, as clients with
+    query attributes send them.
     """
     count = len(values)
     nulls = sum(1 << n for n, value in enumerate(values) if value is None).to_bytes((count + 7) // 8, "little")
@@ -31,7 +31,7 @@ def body(values: list[bytes | None], types: bool, counted: bool) -> bytes:
 @pytest.mark.parametrize("counted", [False, True])
 @pytest.mark.parametrize("seed", range(6))
 def test_execution_format_is_found_without_a_login(seed: int, counted: bool, tmp_path: Path) -> None:
-    """Some value bytes would also be valid in the other packet format. Other values are random."""
+    """An execution has one of two packet formats. Some value bytes are valid in both formats. Other values are random."""
     chance = random.Random(seed)
     executions: list[list[bytes | None]] = [[b"a", b"b"], [b"\1a\0", None], [b"\2ab\1c", None], [b"", b"\0\0"]]
     for _ in range(40):
@@ -56,8 +56,8 @@ def test_execution_format_is_found_without_a_login(seed: int, counted: bool, tmp
 
 
 def test_cut_bulk_execution_keeps_its_bytes(tmp_path: Path) -> None:
-    """MariaDB sends many executions in one command. Complete commands are decoded. A command that is cut inside a value
-    is kept unchanged.
+    """MariaDB sends many executions in one bulk command. A complete bulk command is decoded. If a bulk command is cut
+    inside a value, its bytes are kept unchanged.
     """
     rows = [(b"\0" + struct.pack("<i", 7), b"\0" + lenenc(b"text")), (b"\1", b"\0" + lenenc(b"more")), (b"\1", b"\1")]
     types = b"\3\0\xfd\0"
@@ -77,8 +77,8 @@ def test_cut_bulk_execution_keeps_its_bytes(tmp_path: Path) -> None:
 
 
 def test_execute_minus_one_uses_the_last_prepared_statement(tmp_path: Path) -> None:
-    """MariaDB clients execute id -1 without waiting for the statement id. Id -1 means the statement that was prepared
-    last.
+    """MariaDB clients send EXECUTE with the id -1 before they know the statement id. Id -1 means the statement that was
+    prepared last.
     """
     dialogue = Dialogue().logged_in()
     for number, text in enumerate((b"SELECT ?, 1", b"SELECT ?, 2"), 1):
@@ -103,8 +103,8 @@ def test_execute_minus_one_uses_the_last_prepared_statement(tmp_path: Path) -> N
 
 
 def execution(values: bytes) -> Dialogue:
-    """Return a connection that executes a statement with two parameters twice. The second execution has these value
-    bytes.
+    """Return a connection that executes a statement with two parameters twice. `value` holds the value bytes of the
+    second execution.
     """
     dialogue = Dialogue().logged_in()
     dialogue.say(CLIENT, packet(0, b"\x16SELECT ?, ?")).say(SERVER, prepare_ok(1, 0, 2))
@@ -115,7 +115,7 @@ def execution(values: bytes) -> Dialogue:
 
 @pytest.mark.parametrize("cut", range(14))
 def test_offset_of_the_first_incomplete_value_is_reported(cut: int, tmp_path: Path) -> None:
-    """The first incomplete value begins at byte 13 or 18. Bytes after the last value are skipped."""
+    """The first incomplete value begins at byte 13 or 18. Extra bytes after the last value are skipped."""
     values = (lenenc(b"text") + lenenc(b"more") + b"\0\0\0")[:cut]
     path = write_pcap(tmp_path / "a.pcap", [execution(values)])
     read = read_all(open_packets([path], (3306,)))
@@ -130,8 +130,8 @@ def test_offset_of_the_first_incomplete_value_is_reported(cut: int, tmp_path: Pa
     assert (read.kinds, read.description["executions_that_do_not_fit"]) == (["execution_does_not_fit"], 1)
 
 
-def test_mismatched_execution_is_a_loss(tmp_path: Path) -> None:
-    """An execution that does not match its statement has its own reason in the summary. The exit code is 4."""
+def test_execution_that_does_not_fit_its_statement_is_a_loss(tmp_path: Path) -> None:
+    """The summary has a separate reason for such executions. The exit code is 4."""
     path = write_pcap(tmp_path / "a.pcap", [execution(b"\7short")])
     done = run_here("capture", "packets", str(path), "-o", str(tmp_path / "o.tape"))
     assert done.code == 4
@@ -141,21 +141,21 @@ def test_mismatched_execution_is_a_loss(tmp_path: Path) -> None:
 
 
 def prepared(text: bytes, caps: int = MYSQL_CAPS) -> Dialogue:
-    """Return a connection that prepared a statement with two parameters and id 1."""
+    """Return a connection that prepared a statement with two parameters. The statement id is 1."""
     dialogue = Dialogue(client_port=40000 + len(text)).logged_in(caps)
     return dialogue.say(CLIENT, packet(0, b"\x16" + text)).say(SERVER, prepare_ok(1, 0, 2))
 
 
 def executed(dialogue: Dialogue, types: bytes, nulls: int, values: bytes) -> Dialogue:
-    """Add an execution. Empty `types` are left out."""
+    """Add an execution. If `types` is empty, the packet has no parameter types."""
     body = struct.pack("<IBI", 1, 0, 1) + bytes([nulls, bool(types)]) + types + values
     return dialogue.say(CLIENT, packet(0, b"\x17" + body)).say(SERVER, ok(1))
 
 
 @pytest.mark.parametrize("case", ["same text", "another text", "do not fit", "in doubt", "all null"])
 def test_types_are_taken_from_another_connection(tmp_path: Path, case: str) -> None:
-    """Another connection sent types for the same statement text. The values must fit, and no connection may have sent
-    different types.
+    """Another connection sent parameter types for the same statement text. These types are used only if the values fit
+    and no connection sent different types.
     """
     ints, mixed = b"\3\0\3\0", b"\3\0\xfd\0"
     text = b"SELECT ?, ?"
@@ -171,7 +171,7 @@ def test_types_are_taken_from_another_connection(tmp_path: Path, case: str) -> N
         executed(late, b"", 3, b"")
     else:
         executed(late, b"", 0, value[:-1] if case == "do not fit" else value)
-    executed(late, mixed, 0, value)  # own types count again, whatever came before
+    executed(late, mixed, 0, value)  # types of the connection itself have priority
     executed(late, b"", 2, struct.pack("<i", 8))
     path = write_pcap(tmp_path / "a.pcap", [first.close(), second.close(), late.close()])
     found, problems, description = events(path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Foreign protocols on the port, MySQL on other ports, split PROXY headers, and interfaces of pcapng files."""
+"""Foreign protocols on the server's port, MySQL on other ports, split PROXY headers, and pcapng interfaces."""
 
 import struct
 from collections.abc import Mapping
@@ -46,7 +46,7 @@ def shop(port: int = 40000, midway: bool = False) -> Dialogue:
 @pytest.mark.slow
 @pytest.mark.parametrize("header", [V1, V2])
 def test_split_proxy_header_gives_the_client_address(header: bytes, tmp_path: Path) -> None:
-    """The PROXY header is cut at each byte, and also sent byte by byte."""
+    """The PROXY header is split into two segments at each byte in turn. It is also sent byte by byte."""
     for cut in range(len(header) + 1):
         dialogue = Dialogue().open()
         for piece in (header[:cut], header[cut:]) if cut else [header[at : at + 1] for at in range(len(header))]:
@@ -59,7 +59,7 @@ def test_split_proxy_header_gives_the_client_address(header: bytes, tmp_path: Pa
 
 
 def test_invalid_proxy_header_gives_no_event(tmp_path: Path) -> None:
-    """The connection ends inside a PROXY header or continues with other data."""
+    """The connection ends inside the PROXY header, or the header continues with other data."""
     for sent in (b"P", b"PROXY TCP4 1.2.3.4", b"\r\n\r\nGET / HTTP/1.1\r\n\r\n", V2[:20], b"PROXY " + b"x" * 200):
         dialogue = Dialogue().open().say(CLIENT, sent)
         found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
@@ -82,7 +82,7 @@ FOREIGN = {
 
 @pytest.mark.parametrize("name", FOREIGN)
 def test_connections_without_an_event_are_reported(name: str, tmp_path: Path) -> None:
-    """The summary has the port and first bytes of each connection without an event. The exit code is 4."""
+    """The summary contains the port and the first bytes of each connection without an event. The exit code is 4."""
     dialogue = Dialogue(41000).open()
     for way, sent in FOREIGN[name]:
         dialogue.say(way, sent)
@@ -101,8 +101,8 @@ def test_connections_without_an_event_are_reported(name: str, tmp_path: Path) ->
 
 
 def test_health_checks_are_not_problems(tmp_path: Path) -> None:
-    """Clients leave after the greeting, with or without a PROXY header. Other connections have only a probe or the end
-    of a response.
+    """Clients disconnect after the server's greeting, with or without a PROXY header. Other connections have only a TCP
+    probe or the end of a response.
     """
     silent = Dialogue(41000).open().say(SERVER, greeting(MYSQL_CAPS))
     proxy = Dialogue(42000).open().say(CLIENT, V2).say(SERVER, greeting(MYSQL_CAPS))
@@ -115,7 +115,7 @@ def test_health_checks_are_not_problems(tmp_path: Path) -> None:
 
 
 def x_protocol(port: int, midway: bool = False, old: bool = False) -> Dialogue:
-    """Return a conversation in the X protocol. With `old`, the server waits for its client."""
+    """Return a conversation in the X protocol. If `old`, the server sends nothing before the client's first message."""
 
     def frame(kind: int, body: bytes = b"") -> bytes:
         return struct.pack("<IB", len(body) + 1, kind) + body
@@ -132,7 +132,7 @@ def x_protocol(port: int, midway: bool = False, old: bool = False) -> Dialogue:
 
 
 def served_on(path: Path, dialogues: list[Dialogue], port: int) -> Path:
-    """Write a capture file in which the server has another port."""
+    """Write a capture file in which the server uses another port."""
     data = bytearray(write_pcap(path, dialogues).read_bytes())
     at = 24
     while at < len(data):
@@ -149,7 +149,9 @@ def served_on(path: Path, dialogues: list[Dialogue], port: int) -> Path:
     (3306, False, False), (3306, False, True), (33060, False, False), (33060, False, True), (33060, True, False)
 ])  # fmt: skip
 def test_x_protocol_is_detected(port: int, midway: bool, old: bool, tmp_path: Path) -> None:
-    """The X protocol is detected by its first bytes or its port. An X connection gives no events."""
+    """The X protocol is recognized by the first bytes of a connection or by its port. An X protocol connection gives no
+    events.
+    """
     path = served_on(tmp_path / "a.pcap", [x_protocol(41000, midway, old)], port)
     found, problems, description = events(path, (port,))
     assert (found, problems, description["x_protocol"]) == ([], ["x_protocol"], 1)
@@ -158,15 +160,17 @@ def test_x_protocol_is_detected(port: int, midway: bool, old: bool, tmp_path: Pa
 
 
 def test_x_protocol_in_mid_stream_gives_no_events(tmp_path: Path) -> None:
-    """On other ports, only its first bytes identify the X protocol. A connection that is joined later counts as one
-    without an event.
+    """On ports other than 33060, only the first bytes of a connection identify the X protocol. Without these bytes, the
+    connection counts as one without an event.
     """
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [x_protocol(41000, True)]))
     assert (found, problems) == ([], ["no_event"])
 
 
 def test_skipped_packets_are_summarized(tmp_path: Path) -> None:
-    """The summary lists packets that are not TCP, other ports, and ports that look like MySQL or the X protocol."""
+    """The summary lists three kinds of packets: packets other than TCP, packets of other ports, and packets of ports
+    with MySQL or X protocol traffic.
+    """
     ours = write_pcap(tmp_path / "a.pcap", [shop()]).read_bytes()
     others = [
         served_on(tmp_path / "b.pcap", [shop(41000)], 3307),
@@ -196,7 +200,7 @@ def pcapng(
     ticks: Mapping[int, int] | None = None,
 ) -> bytes:
     """Return a pcapng file whose packets alternate between its interfaces. `ticks` replaces the times of some packets,
-    in us.
+    in microseconds.
     """
 
     def block(kind: int, body: bytes) -> bytes:
@@ -219,8 +223,10 @@ def pcapng(
 
 @pytest.mark.parametrize("endian", ["<", ">"])
 @pytest.mark.parametrize("links", [[1, 1], [1, 113, 276], [101, 1], [113, 0, 1, 276, 101]])
-def test_pcapng_interfaces_may_differ(links: list[int], endian: str, tmp_path: Path) -> None:
-    """Interfaces have different snapshot lengths and link types. A second section numbers its own interfaces."""
+def test_pcapng_file_may_have_different_interfaces(links: list[int], endian: str, tmp_path: Path) -> None:
+    """The interfaces have different snapshot lengths and link types. Interface numbers begin at 0 again in a second
+    section of the file.
+    """
     snaplens = [262144, 65535, 0, 96, 1 << 20][: len(links)]
     data = pcapng(shop(), endian, links, snaplens) + pcapng(shop(41000), endian, links[::-1], snaplens)
     (tmp_path / "a.pcapng").write_bytes(data)
@@ -230,7 +236,9 @@ def test_pcapng_interfaces_may_differ(links: list[int], endian: str, tmp_path: P
 
 
 def test_packet_with_an_impossible_time_uses_the_previous_time(tmp_path: Path) -> None:
-    """64 bits of microseconds reach the year 586,524. Each such packet is a problem. The events do not change."""
+    """A 64-bit number of microseconds can mean the year 586,524. Each packet with such a time is a problem. The events
+    do not change.
+    """
     plain, _, _ = events(write_pcap(tmp_path / "a.pcap", [shop()]))
     path = tmp_path / "a.pcapng"
     path.write_bytes(pcapng(shop(), "<", [1], [262144]))
@@ -244,15 +252,17 @@ def test_packet_with_an_impossible_time_uses_the_previous_time(tmp_path: Path) -
 
 
 def test_interface_block_may_cross_the_read_buffer(tmp_path: Path) -> None:
-    """The first bytes of an interface block may be at the end of the read buffer."""
+    """The first bytes of an interface block may be at the end of the read buffer, and the rest in the next read."""
     for padding in range((256 << 10) - 100, (256 << 10) - 40, 4):
         (tmp_path / "a.pcapng").write_bytes(pcapng(shop(), "<", [1, 113], [65535, 262144], padding))
         found, problems, _ = events(tmp_path / "a.pcapng")
         assert (len(found), problems) == (3, []), padding
 
 
-def test_field_samples_are_read(samples: Path) -> None:
-    """Files from users: two snapshot lengths, VXLAN, fragments, a split header and Connector/J 5.1.49."""
+def test_captures_from_users_are_read(samples: Path) -> None:
+    """The files from users have two snapshot lengths, VXLAN, fragments, a split header or traffic of Connector/J
+    5.1.49.
+    """
     wanted: dict[str, Any] = {
         "13-two-snaplens.pcapng": 17,
         "14-vxlan.pcap": 8,

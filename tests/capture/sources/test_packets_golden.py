@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares every column of a complete conversation with reviewed results. Then each segment is lost, repeated or cut.
-
-QT_GOLDEN=write writes golden/packets.json again. Review the difference before you commit it.
+"""Every column of a complete conversation equals the reviewed results. In further tests, segments are lost, repeated or
+cut. QT_GOLDEN=write writes golden/packets.json again. Review the difference before you commit it.
 """
 
 import random
@@ -62,7 +61,7 @@ def binary_rows(values: list[bytes], caps: int, status: int = 2) -> bytes:
 
 
 class Talk:
-    """A conversation after its login, with the capabilities of its client and server."""
+    """A conversation after the login, with the capabilities of its client and server."""
 
     def __init__(self, caps: int) -> None:
         self.caps = caps
@@ -75,7 +74,7 @@ class Talk:
         self.command(self.query + text, answer)
 
     def command(self, body: bytes, answer: bytes = b"") -> None:
-        """Add a command, and its response if there is one."""
+        """Add a command, and its response if it has one."""
         self.dialogue.say(CLIENT, packet(0, body))
         if answer:
             self.dialogue.say(SERVER, answer)
@@ -108,7 +107,7 @@ def simple(talk: Talk, caps: int) -> None:
 
 
 def statements(talk: Talk, caps: int) -> None:
-    """Add prepared statements: types sent once, NULLs, long data and a cursor."""
+    """Add prepared statements: parameter types that are sent once, NULLs, long data and a cursor."""
     count, name = (b"\3", b"\0") if talk.named else (b"", b"")
     cursor = packet(1, b"\1") + column(2) + (ok(3, status=66, header=0xFE) if caps & DEPRECATE_EOF else eof(3, 66))
     talk.command(b"\x16SELECT a FROM t WHERE b = ? AND c = ? AND d = ?", prepared(5, 1, 3, caps))
@@ -173,7 +172,7 @@ def plain(found: Read) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", CAPS)
 def test_packets_match_the_golden_file(name: str, tmp_path: Path) -> None:
-    """Compares events, problems and the description of the capture file."""
+    """The test compares events, problems and the description of the capture file."""
     check_one(GOLDEN, name, plain(read(write_pcap(tmp_path / "a.pcap", [everything(CAPS[name])]))))
 
 
@@ -183,7 +182,7 @@ def lost(segments: list[Segment], at: int) -> list[Segment]:
 
 
 def twice(segments: list[Segment], at: int) -> list[Segment]:
-    """Repeat one segment later."""
+    """Send one segment again later."""
     return [*segments[: at + 4], segments[at], *segments[at + 4 :]]
 
 
@@ -232,10 +231,10 @@ KEYS = (
 @pytest.mark.long
 @pytest.mark.parametrize("hurt", HURTS, ids=[each.__name__ for each in HURTS])
 @pytest.mark.parametrize("name", CAPS)
-def test_damaged_segments_invent_no_statement(
+def test_damaged_segments_give_no_invented_statement(
     name: str, hurt: Callable[[list[Segment], int], list[Segment]], tmp_path: Path
 ) -> None:
-    """Repeated and late segments change nothing. Lost and cut bytes are reported."""
+    """Repeated and late segments do not change the events. Missing bytes of lost and cut segments are reported."""
     dialogue, file = everything(CAPS[name]), tmp_path / "a.pcap"
 
     def read_back(segments: list[Segment]) -> tuple[Counter[tuple[Any, ...]], int, dict[str, Any]]:

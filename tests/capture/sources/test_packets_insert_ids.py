@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ids that the INSERTs of one command generated. The n-th result belongs to the n-th statement."""
+"""The ids that INSERTs of a multi-statement generated. The n-th result belongs to the n-th statement."""
 
 import struct
 from pathlib import Path
@@ -22,7 +22,7 @@ from ...helpers.dialogue import (
 from ...helpers.log_writers import number_bytes
 from ...helpers.reading import events
 
-MORE = 10  # status flags: autocommit, and more results follow
+MORE = 10  # status flags: autocommit, more results follow
 INSERT, REPLACE, UPDATE, SELECT = (
     b"INSERT INTO a VALUES ('; ')",
     b"replace into b values (1)",
@@ -43,7 +43,7 @@ def several(seq: int, generated: int, affected: int, info: bytes, more: bool = F
 
 
 def answers(results: list[int | None], caps: int) -> bytes:
-    """Return the results of one command: an OK packet per id, and rows for None."""
+    """Return the results of one command: an OK packet for each id, and a result set for each None."""
     out, seq = b"", 1
     for place, result in enumerate(results, 1):
         more = place < len(results)
@@ -63,17 +63,17 @@ def answers(results: list[int | None], caps: int) -> bytes:
         ([INSERT, INSERT], [7, 8], {0: 7, 1: 8}),
         ([INSERT, UPDATE, INSERT], [7, 5, 300], {0: 7, 2: 300}),  # an UPDATE's id is from LAST_INSERT_ID(expr)
         ([SELECT, INSERT, SELECT, REPLACE], [None, 70_000, None, 2], {1: 70_000, 3: 2}),
-        ([INSERT, INSERT, INSERT], [0, 9, 0], {1: 9}),  # table without AUTO_INCREMENT
+        ([INSERT, INSERT, INSERT], [0, 9, 0], {1: 9}),  # the table has no AUTO_INCREMENT
         ([UPDATE, INSERT], [0, 1 << 40], {1: 1 << 40}),
         ([INSERT, SELECT], [250, None], {0: 250}),
         ([INSERT] * 3, [1, 2, 3], {0: 1, 1: 2, 2: 3}),
     ],
 )
-def test_each_insert_of_a_command_has_its_id(
+def test_each_insert_of_a_multi_statement_has_its_id(
     tmp_path: Path, caps: int, texts: list[bytes], results: list[int | None], known: dict[int, int]
 ) -> None:
-    """Other statements may be between the INSERTs. Each id has the offset of its statement in the text. The command
-    itself has no id.
+    """Other statements may be between the INSERTs. insert_ids has the offset of each INSERT in the text, with its id.
+    The insert_id of the event is NULL.
     """
     text = b"; ".join(texts)
     places = [len(b"; ".join(texts[:n])) + 2 * (n > 0) for n in range(len(texts))]
@@ -81,39 +81,39 @@ def test_each_insert_of_a_command_has_its_id(
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
     expected = ",".join(f"{places[n]}:{generated}" for n, generated in known.items())
     assert (found[1]["insert_ids"], found[1]["insert_id"]) == (expected, None)
-    assert (found[2]["insert_ids"], found[2]["insert_id"]) == (None, 77)  # a single INSERT sets insert_id
+    assert (found[2]["insert_ids"], found[2]["insert_id"]) == (None, 77)  # for a single INSERT, the id is in insert_id
     assert problems == []
 
 
 @pytest.mark.parametrize(
     ("text", "answer", "expected"),
     [
-        # Statements after an error did not run.
+        # The server does not run statements after an error.
         (
             INSERT + b";" + INSERT + b";" + UPDATE + b";" + INSERT,
             made(1, 7, True) + made(2, 8, True) + err(3, 1146, b"no table"),
             "0:7,28:8",
         ),
-        # A procedure has its own results. The statement of each id is unknown.
+        # A procedure sends several results, so the statement of each id is unknown.
         (b"CALL p();" + INSERT, made(1, 3, True) + made(2, 4, True) + made(3, 5, False), ""),
-        (INSERT + b";" + INSERT, made(1, 7, False), None),  # single result: without the multi-statements flag
-        (UPDATE + b";" + INSERT, made(1, 0, True) + made(2, 0, False), None),  # no id
+        (INSERT + b";" + INSERT, made(1, 7, False), None),  # a single result, because the multi-statements flag is off
+        (UPDATE + b";" + INSERT, made(1, 0, True) + made(2, 0, False), None),  # the INSERT generates no id
         (b"ALTER USER a IDENTIFIED BY 'x';" + INSERT, made(1, 0, True) + made(2, 5, False), ""),  # redacted statement
     ],
     ids=["failed", "more results", "one result", "none", "redacted"],
 )
-def test_unassignable_insert_ids_give_an_empty_list(
-    tmp_path: Path, text: bytes, answer: bytes, expected: str | None
-) -> None:
-    """In insert_ids, an empty list means that ids exist, but their statements are unknown. None means that there are no
-    ids.
+def test_unassignable_ids_give_an_empty_list(tmp_path: Path, text: bytes, answer: bytes, expected: str | None) -> None:
+    """In insert_ids, an empty list means that the command generated ids, but their statements are unknown. None means
+    that the command generated no ids.
     """
     found, _, _ = events(write_pcap(tmp_path / "a.pcap", [Dialogue().logged_in().ask(text, answer).close()]))
     assert found[1]["insert_ids"] == expected
 
 
-def test_only_queries_have_id_lists(tmp_path: Path) -> None:
-    """An execution is one statement, so it has no id list. It does not repeat the id of the previous command."""
+def test_executions_have_no_id_list(tmp_path: Path) -> None:
+    """An execution is one statement, so insert_ids is None. The execution does not repeat the id of the previous
+    command.
+    """
     dialogue = Dialogue().logged_in().ask(INSERT, made(1, 7, False))
     prepared = packet(1, b"\0" + struct.pack("<IHH", 9, 0, 1) + b"\0\0\0") + column(2) + eof(3)
     dialogue.say(CLIENT, packet(0, b"\x16" + INSERT[:-2] + b"?)")).say(SERVER, prepared)
@@ -138,7 +138,7 @@ ALL, NONE, GERMAN = (
     [
         (UPSERT, 4, ALL, None),
         (UPSERT, 4, GERMAN, None),
-        (UPSERT.lower(), 2, b"Records: 2  Duplicates: 1  Warnings: 0", None),  # one row did not change
+        (UPSERT.lower(), 2, b"Records: 2  Duplicates: 1  Warnings: 0", None),  # one of the rows did not change
         (UPSERT, 2, NONE, 9),
         (UPSERT, 3, b"Records: 2  Duplicates: 1  Warnings: 0", 9),
         (UPSERT.replace(b", (2)", b""), 2, b"", None),
@@ -149,8 +149,8 @@ ALL, NONE, GERMAN = (
 def test_upsert_that_updates_generates_no_id(
     tmp_path: Path, text: bytes, affected: int, info: bytes, known: int | None
 ) -> None:
-    """An INSERT ... ON DUPLICATE KEY UPDATE that updates has the id of an existing row in its response. A replay that
-    set this id first would update another row.
+    """If INSERT ... ON DUPLICATE KEY UPDATE updates a row, its response contains the id of this row. A replay that set
+    this id first would update another row.
     """
     dialogue = Dialogue().logged_in().ask(text, several(1, 9, affected, info))
     both = several(1, 9, affected, info, more=True) + made(2, 10, False)

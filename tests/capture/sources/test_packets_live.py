@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Live packets from the loopback interface, with real servers and a real run of the program."""
+"""Live capture of packets on the loopback interface, with real servers and the querytape command."""
 
 import json
 import signal
@@ -23,7 +23,7 @@ STATEMENTS = 29
 
 @pytest.fixture(name="may_capture")
 def _may_capture(request: pytest.FixtureRequest) -> None:
-    """Skip if this user cannot listen on an interface."""
+    """Skip the test if this user cannot capture on an interface."""
     may_capture(request)
 
 
@@ -41,7 +41,7 @@ def drive(server: Server) -> None:
 
 
 def begin(port: int, tape: Path, *options: str) -> "subprocess.Popen[str]":
-    """Start a capture of a loopback port. Wait until it listens."""
+    """Start a capture of a loopback port. Wait until the capture listens."""
     command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo", "--port", str(port)]
     process = subprocess.Popen([*command, *options, "-o", str(tape)], stderr=subprocess.PIPE, text=True)
     wait_until_it_listens(process)
@@ -56,7 +56,7 @@ def wait_for_end(process: "subprocess.Popen[str]", code: int = 0) -> str:
 
 
 def live(tape: Path, columns: str) -> list[tuple[Any, ...]]:
-    """Return columns of the statements that `drive` sent."""
+    """Return columns of the captured statements that `drive` sent."""
     events = f"SELECT * FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'live') ORDER BY session, seq"
     return query(f"SELECT {columns} FROM ({events})")
 
@@ -64,7 +64,7 @@ def live(tape: Path, columns: str) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.usefixtures("may_capture")
 def test_live_capture_has_each_statement_once(server: Server, tmp_path: Path) -> None:
-    """The loopback interface shows packets twice. `--duration` ends the capture."""
+    """The loopback interface delivers each packet twice. `--duration` ends the capture."""
     process = begin(server.port, tmp_path / "live.tape", "--duration", "8s")
     drive(server)
     wait_for_end(process)
@@ -79,7 +79,7 @@ def test_live_capture_has_each_statement_once(server: Server, tmp_path: Path) ->
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_after_the_last_response_loses_nothing(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:
-    """The tape includes packets that were still in the kernel."""
+    """The tape includes packets that the kernel still held when the signal arrived."""
     tape = tmp_path / "live.tape"
     process = begin(mariadb.port, tape)
     for _ in range(5):
@@ -93,7 +93,9 @@ def test_signal_after_the_last_response_loses_nothing(mariadb: Server, tmp_path:
 @pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
 def test_encrypted_live_connections_are_reported(mysql80: Server, tmp_path: Path) -> None:
-    """TLS connections cannot be read. The capture writes no tape, and the message gives the reason."""
+    """The statements of TLS connections cannot be read without keys. The capture writes no tape, and the message gives
+    the reason.
+    """
     process = begin(mysql80.port, tmp_path / "x.tape", "--duration", "6s")
     mysql80.connect(ssl_disabled=False).close()
     assert "connections that are not on the tape: 1 of 1" in wait_for_end(process, 1)

@@ -13,12 +13,12 @@ from tests.helpers.reading import Read, events, read_all
 
 pytestmark = pytest.mark.slow
 
-LOGIN = 6  # segments of a dialogue before its first command
-SMALLEST = 50  # smallest size in bytes that clients and servers compress
+LOGIN = 6  # number of segments before the first command
+SMALLEST = 50  # minimum packet size in bytes that clients and servers compress
 
 
 def frame(segment: Segment, packed: bool) -> bytes:
-    """Return a segment's packets as one compressed packet. Small packets stay uncompressed."""
+    """Return the packets of a segment as one compressed packet. Small packets stay uncompressed."""
     payload, seq = segment.payload, bytes([0 if segment.way == CLIENT else 1])
     if not payload:
         return b""
@@ -29,7 +29,7 @@ def frame(segment: Segment, packed: bool) -> bytes:
 
 
 def joined(path: Path, whole: Dialogue, first: int, kind: str) -> Read:
-    """Read a conversation, starting at one of its segments."""
+    """Read a conversation from the given segment on."""
     talk = Dialogue()
     for one in whole.segments[first:]:
         if one.payload:
@@ -44,8 +44,8 @@ def texts(read: Read) -> list[bytes | None]:
 
 @pytest.mark.parametrize("kind", ["plain", "stored", "packed"])
 @pytest.mark.parametrize("name", CAPS)
-def test_joined_capture_reads_all_later_commands(name: str, kind: str, tmp_path: Path) -> None:
-    """Later events are in order, and no login is invented."""
+def test_capture_that_joins_late_reads_all_later_commands(name: str, kind: str, tmp_path: Path) -> None:
+    """Later events are in order, and the reader invents no login."""
     talk = everything(CAPS[name])
     places = [place for place, one in enumerate(talk.segments) if place >= LOGIN and one.way == CLIENT and one.payload]
     assert len(places) > 20
@@ -64,7 +64,7 @@ def test_joined_capture_reads_all_later_commands(name: str, kind: str, tmp_path:
 @pytest.mark.parametrize("kind", [3, 0x16])
 @pytest.mark.parametrize("size", [0x030317 - 1, 0x030317, 0x030317 + 1, 0x010317, 0x030017])
 def test_command_that_looks_like_tls_is_read(kind: int, size: int, mss: int, tmp_path: Path) -> None:
-    """The length of the command has the same bytes as the start of a TLS record."""
+    """The length bytes of the command equal the first bytes of a TLS record."""
     talk = Dialogue()
     text = b"SELECT '%s'" % (b"x" * (size - 10))
     talk.say(CLIENT, packet(0, bytes([kind]) + text), mss).say(SERVER, ok(1))
@@ -76,7 +76,7 @@ def test_command_that_looks_like_tls_is_read(kind: int, size: int, mss: int, tmp
 
 @pytest.mark.parametrize("size", [256, 300, 4000, 16_000])
 def test_encrypted_connection_in_mid_stream_is_counted(size: int, tmp_path: Path) -> None:
-    """TLS records are complete or continue in the next segment. The capture begins after the TLS handshake."""
+    """The capture begins after the TLS handshake. A TLS record is complete or continues in the next segment."""
     talk = Dialogue()
     for way in (CLIENT, SERVER, CLIENT, SERVER):
         talk.say(way, b"\x17\x03\x03" + size.to_bytes(2, "big") + bytes(n * 7 % 251 for n in range(size)))
@@ -85,8 +85,8 @@ def test_encrypted_connection_in_mid_stream_is_counted(size: int, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", [*range(0x1E), 0xFA, 0xFB])
-def test_only_text_and_value_commands_may_span_segments(kind: int, tmp_path: Path) -> None:
-    """Query text and bound values may continue in the next segment. A long command of another kind is invalid, and its
+def test_only_text_and_value_commands_may_continue_in_the_next_segment(kind: int, tmp_path: Path) -> None:
+    """Commands with query text or bound values may span segments. A long command of another kind is invalid, and its
     bytes are skipped.
     """
     long_ones = {2: "init_db", 3: "query", 0x16: "prepare", 0x17: "execute", 0x18: "long_data", 0xFA: "bulk_execute"}
@@ -98,7 +98,7 @@ def test_only_text_and_value_commands_may_span_segments(kind: int, tmp_path: Pat
 
 
 def test_missing_bytes_make_the_sql_mode_unknown(tmp_path: Path) -> None:
-    """The missing bytes may contain a SET. A text that is dangerous in another sql_mode then counts as dangerous."""
+    """The missing bytes may contain a SET. A statement then counts as dangerous if it is dangerous in any sql_mode."""
     both_ways = b"SELECT '\\' INTO OUTFILE '/x' -- '"
     dialogue = Dialogue().logged_in().ask(b"SET sql_mode = ''", ok(1)).ask(both_ways, ok(1)).ask(b"SELECT 1", ok(1))
     lost = dialogue.segments[-2:]

@@ -40,7 +40,7 @@ TRUNCATED = FLAGS["truncated"]
 
 @pytest.mark.parametrize("caps", [MYSQL_CAPS, MYSQL_CAPS | DEPRECATE_EOF])
 def test_multi_statements_are_one_event(tmp_path: Path, caps: int) -> None:
-    """Result rows and affected rows are summed. The first error counts."""
+    """The event contains the sums of result rows and affected rows, and the first error."""
     dialogue = Dialogue().logged_in(caps)
     changes = ok(6, affected=3, status=10, warnings=4) + ok(7, affected=4, status=10)
     answer = rows([b"1", b"2"], caps, status=10) + changes + rows([b"3"], caps, seq=8)
@@ -61,13 +61,13 @@ def test_multi_statements_are_one_event(tmp_path: Path, caps: int) -> None:
     [
         ([packet(0, b"")], 0),
         ([packet(3, b"\3SELECT 0")], 0),
-        ([query(b"SELECT 2")] * 1025, 1024),  # limit of commands kept without a response
+        ([query(b"SELECT 2")] * 1025, 1024),  # maximum number of commands without a response that are kept
         ([query(b"SELECT 2")] * 1024, None),
     ],
     ids=["empty", "another sequence", "too many", "many"],
 )
 def test_invalid_command_is_a_problem(tmp_path: Path, sent: list[bytes], unanswered: int | None) -> None:
-    """An invalid command leaves the waiting commands without a response. The next command is read again."""
+    """Commands before the invalid one that wait for a response get none. The next valid command is read."""
     dialogue = Dialogue().logged_in().ask(b"SELECT 1", rows([b"1"])).say(CLIENT, b"".join(sent))
     dialogue.say(SERVER, rows([b"2"]) * (len(sent) if len(sent) > 1 else 0))
     found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.ask(b"SELECT 3", rows([b"3"])).close()]))
@@ -82,7 +82,9 @@ def test_invalid_command_is_a_problem(tmp_path: Path, sent: list[bytes], unanswe
 
 @pytest.mark.parametrize("switched", [False, True])
 def test_login_response_counts_all_its_packets(tmp_path: Path, switched: bool) -> None:
-    """The size of a login response includes a request for another authentication method. The greeting does not count."""
+    """The size of a login response includes a packet that requests another authentication method. The server's greeting
+    does not count.
+    """
     dialogue = Dialogue().open().say(SERVER, greeting(MYSQL_CAPS)).say(CLIENT, login(MYSQL_CAPS))
     ask, done = packet(2, b"\xfemysql_native_password\0" + b"salt" * 5 + b"\0"), ok(4 if switched else 2)
     if switched:
@@ -92,7 +94,7 @@ def test_login_response_counts_all_its_packets(tmp_path: Path, switched: bool) -
 
 
 def test_query_attributes_are_not_part_of_the_statement(tmp_path: Path) -> None:
-    """The attributes are none, or a string, a number and a NULL. The SQL text follows them."""
+    """A command has no attributes, or a string, a number and a NULL as attributes. The SQL text follows the attributes."""
     caps = MYSQL_CAPS | QUERY_ATTRIBUTES
     named = b"\xfe\0" + lenenc(b"trace") + b"\x08\0" + lenenc(b"n") + b"\xfe\0" + lenenc(b"nothing")
     values = lenenc(b"abc") + struct.pack("<q", -5)
@@ -108,7 +110,7 @@ def test_query_attributes_are_not_part_of_the_statement(tmp_path: Path) -> None:
 
 
 def test_schema_changes_are_followed(tmp_path: Path) -> None:
-    """Schema changes come from INIT_DB, USE and session tracking. A failed USE changes nothing."""
+    """COM_INIT_DB, USE and session tracking change the schema. A failed USE does not change it."""
     caps = MYSQL_CAPS | SESSION_TRACK
     dialogue = Dialogue().logged_in(caps)
     dialogue.say(CLIENT, packet(0, b"\2other")).say(SERVER, ok(1)).ask(b"SELECT 1", rows([b"1"]))
@@ -128,9 +130,9 @@ def test_schema_changes_are_followed(tmp_path: Path) -> None:
     ("command", "forgets"),
     [(b"\x1f", True), (b"\x11app\0\0shop\0\x21\0mysql_native_password\0", True), (b"\x0e", False), (b"\2shop", False)],
 )
-def test_reset_and_change_user_forget_the_sql_mode(command: bytes, forgets: bool, known: bytes, tmp_path: Path) -> None:
-    """After COM_RESET_CONNECTION and COM_CHANGE_USER, double quotes enclose a literal again. Other commands change
-    nothing.
+def test_reset_and_change_user_reset_the_sql_mode(command: bytes, forgets: bool, known: bytes, tmp_path: Path) -> None:
+    """After COM_RESET_CONNECTION and COM_CHANGE_USER, double quotes enclose a string literal again. Other commands do
+    not change the sql_mode.
     """
     dialogue = Dialogue().logged_in()
     dialogue.ask(known, ok(1)).ask(b'SELECT "a" FROM t', rows([b"1"]))
@@ -156,9 +158,9 @@ def prepare_ok(statement: int, columns: int, params: int) -> bytes:
     return out
 
 
-def test_attributes_of_executions_are_read(tmp_path: Path) -> None:
-    """MySQL 8 clients send parameter names. Without attributes, params equal those of a plain execution. Otherwise,
-    params begin with `N`.
+def test_query_attributes_of_executions_are_read(tmp_path: Path) -> None:
+    """MySQL 8 clients send parameter names. Without query attributes, params equal those of a plain execution. With
+    attributes, params begin with `N`.
     """
     dialogue = Dialogue().logged_in(MYSQL_CAPS | QUERY_ATTRIBUTES)
     dialogue.say(CLIENT, packet(0, b"\x16SELECT ?")).say(SERVER, prepare_ok(1, 0, 1))
@@ -184,13 +186,12 @@ def test_attributes_of_executions_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("flags", [0, 8])
 @pytest.mark.parametrize("agreed", [True, False])
 @pytest.mark.parametrize("midway", [True, False])
-def test_agreed_attributes_add_a_count_to_each_execution(
+def test_negotiated_attributes_add_a_count_to_each_execution(
     tmp_path: Path, flags: int, agreed: bool, midway: bool
 ) -> None:
-    """If attributes were negotiated, each execution with parameters has a count and names, regardless of its flags.
-    Otherwise, it has neither.
-
-    Without the login, the packet itself shows the negotiation.
+    """If client and server negotiated query attributes, each execution with parameters has a count and names,
+    regardless of its flags. Without the negotiation, it has neither. If the login is missing, the form of the packet
+    shows whether attributes were negotiated.
     """
     dialogue = Dialogue().logged_in(MYSQL_CAPS | (QUERY_ATTRIBUTES if agreed else 0))
     login_segments = len(dialogue.segments)
@@ -212,7 +213,7 @@ def test_agreed_attributes_add_a_count_to_each_execution(
 
 
 def files_loaded(tmp_path: Path, execute: bool, files: list[list[bytes]], attributes: bool = False) -> bytes | None:
-    """Return the params of a command whose response requests some files. Each file is sent in pieces."""
+    """Return the params of a command whose response requests some files. The client sends each file in pieces."""
     dialogue = Dialogue().logged_in(MYSQL_CAPS | (QUERY_ATTRIBUTES if attributes else 0))
     text = b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t SET a = ?"
     if execute:
@@ -240,7 +241,7 @@ def files_loaded(tmp_path: Path, execute: bool, files: list[list[bytes]], attrib
 
 
 def test_local_infile_contents_are_on_the_tape(tmp_path: Path) -> None:
-    """Covers empty files, several files of one command, and files next to attributes and parameters."""
+    """The test uses empty files, several files of one command, and files in commands with attributes and parameters."""
     assert files_loaded(tmp_path, False, [[]]) == b"I"
     assert files_loaded(tmp_path, False, [[b"a\t\3\n", b"b\n"]]) == b"Ia\t\3\nb\n"
     assert files_loaded(tmp_path, False, [[b"a\n"], [], [b"c", b"d"]]) == b"S\0\2a\n\0\2cd"
@@ -251,8 +252,10 @@ def test_local_infile_contents_are_on_the_tape(tmp_path: Path) -> None:
     assert files_loaded(tmp_path, False, [[b"a\n"]], attributes=True) == b"S" + lenenc(attribute) + b"\2a\n"
 
 
-def test_local_file_of_maximum_packet_length_is_whole(tmp_path: Path) -> None:
-    """An empty packet continues a piece of the maximum length. The empty packet is not the end of the file."""
+def test_local_file_in_packets_of_maximum_length_is_complete(tmp_path: Path) -> None:
+    """A piece of the maximum length is continued by an empty packet. This empty packet does not mark the end of the
+    file.
+    """
     largest = b"x" * 0xFFFFFF
     dialogue = Dialogue().logged_in().say(CLIENT, query(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t"))
     dialogue.say(SERVER, packet(1, b"\xfbx"))
@@ -262,7 +265,7 @@ def test_local_file_of_maximum_packet_length_is_whole(tmp_path: Path) -> None:
     assert (found[1]["params"], problems) == (b"I" + largest + b"end", [])
 
 
-def test_interrupted_local_file_marks_the_statement_as_cut(tmp_path: Path) -> None:
+def test_interrupted_local_file_marks_its_statement_as_cut(tmp_path: Path) -> None:
     """The connection ends during the transfer of a local file."""
     dialogue = Dialogue().logged_in().say(CLIENT, query(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t"))
     dialogue.say(SERVER, packet(1, b"\xfbx")).say(CLIENT, packet(2, b"half"))
@@ -271,7 +274,7 @@ def test_interrupted_local_file_marks_the_statement_as_cut(tmp_path: Path) -> No
 
 
 def frames(payload: bytes, seq: int, size: int) -> bytes:
-    """Return bytes as compressed frames of `size` bytes each. Each third frame is stored uncompressed."""
+    """Return the bytes as compressed frames of `size` bytes each. Every third frame is stored uncompressed."""
     out = b""
     for number, at in enumerate(range(0, len(payload), size)):
         piece = payload[at : at + size]
@@ -284,8 +287,8 @@ def frames(payload: bytes, seq: int, size: int) -> bytes:
 
 
 @pytest.mark.parametrize("size", [7, 100, 1 << 20])
-def test_compressed_frames_split_and_join_packets(tmp_path: Path, size: int) -> None:
-    """zlib starts after the login. Frame boundaries are independent of packet boundaries."""
+def test_compressed_frames_may_split_and_join_packets(tmp_path: Path, size: int) -> None:
+    """Compression with zlib starts after the login. Frame boundaries are independent of packet boundaries."""
     caps = MYSQL_CAPS | COMPRESS
     dialogue = Dialogue().logged_in(caps)
     dialogue.say(CLIENT, frames(query(b"SELECT x FROM t"), 0, size))
@@ -302,7 +305,7 @@ def test_compressed_frames_split_and_join_packets(tmp_path: Path, size: int) -> 
 
 @pytest.mark.long
 def test_statements_and_rows_above_16_mib_are_read(tmp_path: Path) -> None:
-    """Packets of 16 MiB - 1 bytes form one statement and one row."""
+    """Several packets of 16 MiB - 1 bytes form one statement or one row."""
     text = b"SELECT '" + b"a" * (17 << 20) + b"'"
     big = b"b" * (18 << 20)
     row = b"\xfe" + struct.pack("<Q", len(big)) + big
@@ -317,8 +320,8 @@ def test_statements_and_rows_above_16_mib_are_read(tmp_path: Path) -> None:
 
 
 def test_row_checksums_depend_on_values_and_order(tmp_path: Path) -> None:
-    """Equal rows give equal checksums. Rows in a different order differ in the first sum only. Different rows differ in
-    both sums.
+    """Equal rows in the same order give equal checksums. Another order changes only the first checksum. Different rows
+    change both checksums.
     """
     dialogue = Dialogue().logged_in()
     for values in ([b"1", b"2"], [b"1", b"2"], [b"2", b"1"], [b"1", b"3"], []):
@@ -333,8 +336,8 @@ def test_row_checksums_depend_on_values_and_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_statement_of_many_packets_is_whole(tmp_path: Path) -> None:
-    """A statement of more than 64 MiB is kept. The only limit is the server's own."""
+def test_statement_of_many_packets_is_complete(tmp_path: Path) -> None:
+    """A statement of more than 64 MiB is kept completely. Only the server limits its size."""
     text = b"SELECT '" + bytes(range(97, 123)) * (66 * 40_330) + b"'"
     payload, dialogue = b"\x03" + text, Dialogue().logged_in()
     dialogue.say(CLIENT, packet(0, payload), mss=60_000).say(SERVER, ok(1 + len(payload) // 0xFFFFFF))

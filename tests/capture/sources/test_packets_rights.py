@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capturing on an interface needs CAP_NET_RAW and nothing else. Without it, the message lists four ways to get it."""
+"""Capturing on an interface needs only the privilege CAP_NET_RAW. Without CAP_NET_RAW, the message lists four ways to
+capture.
+"""
 
 import os
 import re
@@ -21,17 +23,18 @@ from ...helpers.live import may_capture, wait_until_it_listens
 
 CAPTURE = (sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo")
 UNIT = "docs/systemd/querytape-packets.service"
-# Runs the command of this environment in any Python. Other users cannot start a Python in root's home.
+# Runs the command from this environment in another Python. Other users cannot start a Python that is in root's home
+# folder.
 MAIN = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r}); from querytape.__main__ import main; main()"
 
 
 def run_by(words: list[str]) -> bool:
-    """Return whether a command succeeds."""
+    """Return whether a command of the given user succeeds."""
     return subprocess.run(words, cwd="/", capture_output=True, timeout=60).returncode == 0
 
 
 def without_rights(request: pytest.FixtureRequest) -> list[str]:
-    """Return a command prefix that removes CAP_NET_RAW. It is empty for a user without it."""
+    """Return a command prefix that removes CAP_NET_RAW. The prefix is empty if the user lacks CAP_NET_RAW."""
     if os.geteuid() != 0:
         return []
     if shutil.which("setpriv") is None:
@@ -42,8 +45,8 @@ def without_rights(request: pytest.FixtureRequest) -> list[str]:
 def test_missing_capability_message_lists_four_ways(
     request: pytest.FixtureRequest, checkout: Path, tmp_path: Path
 ) -> None:
-    """The ways are a pipe from tcpdump, sudo, a systemd unit and a container. The commands use the given interface and
-    ports. No tape is written.
+    """The four ways are a pipe from tcpdump, sudo, a systemd unit and a container. The suggested commands use the given
+    interface and ports. No tape is written.
     """
     tape = tmp_path / "x.tape"
     command = [*without_rights(request), *CAPTURE, "--port", "3306", "--port", "3307", "-o", str(tape)]
@@ -78,9 +81,9 @@ def test_missing_interface_does_not_mention_privileges(request: pytest.FixtureRe
     assert "CAP_NET_RAW" not in done.stderr
 
 
-@pytest.mark.long  # needs a checkout and a Python that other users can read
-def test_cap_net_raw_alone_is_enough(request: pytest.FixtureRequest, mariadb: Server, tmp_path: Path) -> None:
-    """A non-root user captures with CAP_NET_RAW as the only capability, like the systemd unit."""
+@pytest.mark.long  # other users must be able to read the checkout and Python
+def test_cap_net_raw_is_sufficient_to_capture(request: pytest.FixtureRequest, mariadb: Server, tmp_path: Path) -> None:
+    """A non-root user captures with CAP_NET_RAW as the only capability, like the suggested systemd unit."""
     may_capture(request)
     if os.geteuid() != 0 or shutil.which("setpriv") is None:
         skip_loudly(request, "not root, or no setpriv: a capture with CAP_NET_RAW alone is not tested")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tunnels, tags and fragments: every header inside every other, cut at each byte, and made of random bytes."""
+"""Tunnels, VLAN tags and fragments. Each header is nested in each other header, cut at each byte, or made of random
+bytes.
+"""
 
 import itertools
 import random
@@ -16,7 +18,7 @@ from tests.helpers.tunnels import COMMANDS, ETHERNET, FRAMES, INTO, MAC, ip, pac
 @pytest.mark.sampled
 @pytest.mark.parametrize("outer", [None, *INTO])
 def test_nested_tunnels_give_the_same_events(outer: str | None, tmp_path: Path) -> None:
-    """Each tunnel is named and counted."""
+    """The summary names and counts each tunnel."""
     plain = read_frames(tmp_path / "a.pcap", [ETHERNET + p for p in packets()])
     for inner, (frame, make) in itertools.product(INTO, FRAMES.items()):
         tunnels = [inner] if outer is None else [inner, outer]
@@ -34,14 +36,14 @@ def test_nested_tunnels_give_the_same_events(outer: str | None, tmp_path: Path) 
                        (219, b"\0\2\1\x40")]
 )  # fmt: skip
 def test_serial_link_layers_are_read(link: int, head: bytes, tmp_path: Path) -> None:
-    """Covers PPP in three forms, Cisco HDLC and MPLS."""
+    """The link layers are PPP in three forms, Cisco HDLC and MPLS."""
     found = read_frames(tmp_path / "a.pcap", [head + p for p in packets()], link)
     assert ([event["command"] for event in found.events], found.kinds) == (COMMANDS, [])
 
 
 @pytest.mark.parametrize("name", [*INTO])
 def test_cut_or_random_tunnel_headers_are_only_counted(name: str, tmp_path: Path) -> None:
-    """A frame with cut or random headers gives no event and no failure."""
+    """A frame with cut or random headers gives no event and does not end the capture."""
     chance = random.Random(name)
     whole = FRAMES["vlans"](INTO[name][1](packets()[3]))
     frames = [whole[:end] for end in range(len(whole))]
@@ -67,7 +69,7 @@ def test_encrypted_tunnels_are_counted_by_name(name: str, frame: bytes, tmp_path
 @pytest.mark.parametrize("version", [4, 6])
 @pytest.mark.parametrize("order", ["as sent", "backwards", "shuffled", "twice", "interleaved"])
 def test_ip_fragments_are_reassembled(order: str, version: int, size: int, tmp_path: Path) -> None:
-    """Fragments come in any order, twice, and from several packets at once."""
+    """Fragments arrive in any order or twice. Fragments of several packets are mixed."""
     chance = random.Random(size)
     parts = [pieces(p, size, number, version) for number, p in enumerate(packets(version))]
     for part in parts:
@@ -88,7 +90,7 @@ def test_ip_fragments_are_reassembled(order: str, version: int, size: int, tmp_p
 
 
 def test_fragments_inside_fragmented_tunnels_are_reassembled(tmp_path: Path) -> None:
-    """A VXLAN packet is fragmented and contains a fragment."""
+    """A VXLAN packet contains a fragment and is fragmented itself."""
     frames = []
     for number, packet in enumerate(packets()):
         for inner, part in enumerate(pieces(packet, 400, number, 4)):
@@ -100,7 +102,9 @@ def test_fragments_inside_fragmented_tunnels_are_reassembled(tmp_path: Path) -> 
 
 
 def test_missing_fragment_is_a_loss(tmp_path: Path) -> None:
-    """The problem names the incomplete packet, and the exit code is 4. Missing fragments of other ports are ignored."""
+    """The problem names the incomplete packet, and the exit code is 4. Missing fragments of packets for other ports are
+    ignored.
+    """
     frames, missing, foreign = [], 1, ip4(tcp(Dialogue().logged_in().segments[3], 40000, 8080), CLIENT)
     for number, packet in enumerate(packets()):
         parts = pieces(packet, 504, number, 4)
@@ -119,7 +123,9 @@ def test_missing_fragment_is_a_loss(tmp_path: Path) -> None:
 
 
 def test_many_incomplete_packets_are_counted(tmp_path: Path) -> None:
-    """A thousand packets have only their first fragment. Each is counted, and later packets are read."""
+    """Only the first fragment of each of a thousand packets arrives. Each incomplete packet is counted, and later
+    packets are read.
+    """
     first = [pieces(packets()[3], 40, 1000 + number, 4)[0] for number in range(1000)]
     found = read_frames(tmp_path / "a.pcap", [*first, *(ETHERNET + p for p in packets())])
     assert [event["command"] for event in found.events] == COMMANDS

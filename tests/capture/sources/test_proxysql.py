@@ -18,8 +18,8 @@ from tests.helpers.reading import read_all, tape_of
 
 
 def test_compressed_proxysql_log_is_redacted(tmp_path: Path) -> None:
-    """Start and duration are in microseconds. The host is the client's. Passwords are removed. ProxySQL's thread id
-    identifies the session.
+    """Start and duration are in microseconds. The host is the client's host. Passwords are removed. ProxySQL's thread
+    id identifies the session.
     """
     row = {
         "hostgroup_id": 1,
@@ -44,7 +44,9 @@ def test_compressed_proxysql_log_is_redacted(tmp_path: Path) -> None:
 
 
 def record(event: int, thread: int, start_us: int, query: bytes, counts: int = 3, params: bytes = b"") -> bytes:
-    """Return a record of ProxySQL's binary event log. `counts` is the number of row counters in that release."""
+    """Return a record of ProxySQL's binary event log. `counts` is the number of row counters in a record, which depends
+    on the release.
+    """
     body = (
         bytes([event])
         + number_bytes(thread)
@@ -65,8 +67,8 @@ def record(event: int, thread: int, start_us: int, query: bytes, counts: int = 3
 
 @pytest.mark.parametrize("counts", [3, 2, 0])
 def test_proxysql_binary_log_is_read(tmp_path: Path, counts: int) -> None:
-    """Record lengths show the layout of the ProxySQL release. An invalid record is a problem, and the next record is
-    found.
+    """The reader finds the layout of a ProxySQL release from the record lengths. An invalid record is a problem, and
+    the reader continues with the next record.
     """
     at = 1718000000000000
     numbers = {3: (5, 300), 2: (42, 300), 0: (None, None)}[counts]
@@ -98,7 +100,9 @@ def test_proxysql_binary_log_is_read(tmp_path: Path, counts: int) -> None:
 
 
 def values(*given: tuple[int, bytes | None]) -> bytes:
-    """Return the parameters of an execution, as ProxySQL 2.7.3 and later write them: (type, text or None for NULL)."""
+    """Return the parameters of an execution, as ProxySQL 2.7.3 and later write them. Each value is (type, text), with
+    None for NULL.
+    """
     bits = sum(1 << n for n, (_, text) in enumerate(given) if text is None)
     bitmap = bits.to_bytes((len(given) + 7) // 8, "little")
     return (
@@ -115,7 +119,7 @@ def clock(year: int, month: int, day: int, hour: int, minute: int, second: int, 
 
 
 def test_values_of_executions_are_read(tmp_path: Path) -> None:
-    """The tape has each bound value as the client sent it. ProxySQL's record about the log itself is not an event."""
+    """The tape has each bound value as the client sent it. ProxySQL's record about the log is not an event."""
     at = 1718000000000000
     given = values(
         (8, b"-7"), (253, b"0x" + b"it's".hex().encode()), (12, clock(2026, 11, 22, 10, 0, 1, 5)), (5, b"0.500000"), (3, None),
@@ -160,7 +164,7 @@ def test_values_of_executions_are_read(tmp_path: Path) -> None:
 
 
 def test_damaged_values_lose_no_statement(tmp_path: Path) -> None:
-    """Bound values that are cut at any byte are dropped. With any byte replaced, the statement is kept."""
+    """If the bound values are cut at any byte, they are dropped. If any byte is replaced, the statement is still kept."""
     at = 1718000000000000
     given = values((8, b"-7"), (253, b"0x" + b"it's".hex().encode()), (12, clock(2026, 11, 22, 10, 0, 1, 5)), (3, None))
     cut = [given[:end] for end in range(len(given) + 1)]
@@ -180,7 +184,7 @@ def test_damaged_values_lose_no_statement(tmp_path: Path) -> None:
 
 
 def test_invalid_hex_digits_make_a_value_unknown(tmp_path: Path) -> None:
-    """A text value is `0x` and pairs of lower-case digits."""
+    """ProxySQL writes a text value as `0x` and pairs of lower-case hexadecimal digits."""
     at = 1718000000000000
     good = {b"0x": b"", b"0x00": b"\0", b"0xaf09": b"\xaf\x09"}
     texts = [
@@ -200,7 +204,7 @@ def test_invalid_hex_digits_make_a_value_unknown(tmp_path: Path) -> None:
         b"0xAF",
     ]
     path = tmp_path / "log"
-    behind = ord("1")  # a record begins with its length, so the byte after a text is also a hex digit
+    behind = ord("1")  # the next record's length follows, and its first byte may be a hex digit
     path.write_bytes(
         b"".join(
             next(
@@ -223,7 +227,7 @@ def test_invalid_hex_digits_make_a_value_unknown(tmp_path: Path) -> None:
 
 
 def test_log_formats_cannot_be_mixed(tmp_path: Path) -> None:
-    """A tape is made from one log format. A JSON log and a binary log together are refused."""
+    """A JSON log and a binary log cannot be captured together into one tape."""
     (tmp_path / "a").write_bytes(record(0, 7, 1718000000000000, b"SELECT 1"))
     (tmp_path / "b").write_text('{"hostgroup_id":1,"starttime_timestamp_us":1,"query":"SELECT 1"}\n')
     with pytest.raises(InputError, match="mixed"):
@@ -245,8 +249,10 @@ def json_lines(path: Path, rows: list[dict[str, object]]) -> Path:
 
 
 @pytest.mark.slow
-def test_json_and_binary_values_are_equal(tmp_path: Path) -> None:
-    """Both formats have the same executions and the same params. A value that ProxySQL masked in JSON gives no params."""
+def test_json_and_binary_logs_give_equal_values(tmp_path: Path) -> None:
+    """Both log formats give the same executions and the same params. If ProxySQL masked a value in JSON, the execution
+    has no params.
+    """
     insert = b"INSERT INTO t VALUES (?,?,?,?,?,?,?)"
     long = "x" * 70_000
     given = [
@@ -278,7 +284,7 @@ def test_json_and_binary_values_are_equal(tmp_path: Path) -> None:
         for name in ("j.log", "b.log")
     }
     mask = types_of(read["b.log"][1][1], 4)
-    assert types_of(read["j.log"][1][1], 4) == mask  # JSON lacks the type of a NULL
+    assert types_of(read["j.log"][1][1], 4) == mask  # the JSON format lacks the type of a NULL
     assert read["j.log"][1][2:] == (False, False)
     assert read["j.log"][0][2:] == (True, False)
     assert [row[1:] for row in read["j.log"][2:]] == [(None, True, True)] * 3
@@ -290,8 +296,10 @@ def types_of(params: bytes, null: int) -> bytes:
     return params[:begin] + b"??" + params[begin + 2 :]
 
 
-def test_sampled_tape_is_never_replayed(tmp_path: Path) -> None:
-    """The sampling rate comes from --sampled N or a variable of the admin port. A rate of 1 is not sampling."""
+def test_tape_of_a_sampled_log_is_refused_by_replay(tmp_path: Path) -> None:
+    """The sampling rate comes from --sampled N or from a variable of the admin port. A rate of 1 means that every event
+    is logged.
+    """
     path = json_lines(tmp_path / "a.log", [{"query": "SELECT 1"}])
     _, info = tape_of("proxysql", path, tmp_path, sampled=10)
     assert info["warnings"] == [
@@ -309,7 +317,7 @@ def test_sampled_tape_is_never_replayed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("behind", [b"", b"\7", b"\0\0\0\0"])
-def test_block_with_extra_bytes_gives_no_values(behind: bytes, tmp_path: Path) -> None:
+def test_value_block_with_extra_bytes_gives_no_values(behind: bytes, tmp_path: Path) -> None:
     at = 1718000000000000
     given = values((8, b"42"), (253, b"0x" + b"text".hex().encode()), (3, None))
     path = tmp_path / "events.bin"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Incomplete ProxySQL logs give a warning, based on the admin port's variables and rules, and on missing events."""
+"""Incomplete ProxySQL logs give a warning. The signs are variables and rules of the admin port, and missing events."""
 
 import random
 from pathlib import Path
@@ -22,7 +22,9 @@ def kinds(path: Path, out: Path, **server: Any) -> list[str]:
 
 
 def test_admin_port_settings_give_warnings(tmp_path: Path) -> None:
-    """A rate above 1 means sampling by event. Query rules that exclude events make the tape partial."""
+    """A sampling rate above 1 means that only some events are logged. If query rules exclude events, the tape is
+    partial.
+    """
     path = json_lines(tmp_path / "a.log", [{"query": "SELECT 1"}])
     every = {"mysql-eventslog_rate_limit": "1", "mysql-eventslog_default_log": "1"}
     assert kinds(path, tmp_path / "1", variables=every, rules=[[1, 1]]) == []
@@ -33,14 +35,14 @@ def test_admin_port_settings_give_warnings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rate", [1, 2, 10])
-def test_missing_events_look_like_sampling(tmp_path: Path, rate: int) -> None:
-    """A complete log gives no warning, even if some sessions began before it. A log with half or a tenth of the events
-    gives one.
+def test_missing_events_give_a_sampling_warning(tmp_path: Path, rate: int) -> None:
+    """A complete log gives no warning, even if some sessions are older than the log. A log with a half or a tenth of
+    the events gives a warning.
     """
     chance = random.Random(rate)
     rows: list[dict[str, object]] = []
     for session in range(120):
-        old = session < 10  # prepared before the log began
+        old = session < 10  # prepared its statements before the log began
         steps = [] if old else [("COM_STMT_PREPARE", "SELECT ?"), ("COM_STMT_PREPARE", "UPDATE t SET a = ?")]
         for n in range(5):
             steps += [
@@ -56,8 +58,8 @@ def test_missing_events_look_like_sampling(tmp_path: Path, rate: int) -> None:
 
 @pytest.mark.server
 def test_admin_port_is_queried(mariadb: Server, tmp_path: Path) -> None:
-    """A MariaDB server with ProxySQL's tables replaces ProxySQL, and its sampling rate is read. A server without rows
-    in them is treated as MySQL.
+    """A MariaDB server with ProxySQL's tables acts as the admin port, and its sampling rate is read. If the tables are
+    empty, the server is treated as MySQL.
     """
     mariadb.execute("CREATE DATABASE IF NOT EXISTS main")
     mariadb.execute("CREATE OR REPLACE TABLE main.runtime_global_variables (variable_name TEXT, variable_value TEXT)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of the server_audit plugin: sessions and statements, cut statements, and Aurora's unordered rows."""
+"""Logs of the server_audit plugin: sessions, statements, cut statements, and Aurora's rows in any order."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,7 +32,7 @@ def read(tmp_path: Path, text: str, **extra: int) -> Read:
 
 
 def test_aurora_logs_cannot_be_mixed_with_others(tmp_path: Path) -> None:
-    """Logs of Aurora and of other servers have no common order."""
+    """Rows of Aurora's logs and of other servers' logs have no common order."""
     (tmp_path / "a").write_text(ROWS)
     (tmp_path / "b").write_text(AURORA)
     with pytest.raises(InputError, match="mixed"):
@@ -40,7 +40,7 @@ def test_aurora_logs_cannot_be_mixed_with_others(tmp_path: Path) -> None:
 
 
 def test_cut_audit_statements_are_counted(tmp_path: Path) -> None:
-    """A statement as long as the server's limit counts as cut."""
+    """A statement whose length equals the server's limit counts as cut."""
     path = tmp_path / "audit.log"
     path.write_text(f"20261120 15:21:05,db1,app,web1,29,344,QUERY,shop,'SELECT {'x' * 121}',0\n" + ROWS)
     settings = Settings(extra={"query_limit": 128})
@@ -59,7 +59,7 @@ def row(
 
 
 def read_rows(tmp_path: Path, rows: list[bytes], limit: int = 1024) -> Read:
-    """Read rows in UTC. Events of the first and last row, which are valid, are left out."""
+    """Read rows as UTC. Leave out the events of the first and last row, which are always valid."""
     path = tmp_path / "audit.log"
     path.write_bytes(b"\n".join([row(), *rows, row(connection="77")]) + b"\n")
     log = read_all(SOURCES["audit"].open([str(path)], Settings(timezone_ns=0, extra={"query_limit": limit})))
@@ -70,7 +70,7 @@ def read_rows(tmp_path: Path, rows: list[bytes], limit: int = 1024) -> Read:
 
 @pytest.mark.long
 def test_each_field_of_a_time_is_checked(tmp_path: Path) -> None:
-    """Each field of a time gets each value. Valid times are read. Impossible times are not understood."""
+    """Each field of a time gets each value. A valid time is read. An impossible time is a problem."""
     first, last = (1970, 1, 1, 0, 0, 0), (2199, 12, 31, 23, 59, 60)
     for field, values in enumerate([range(1960, 2210), *([range(100)] * 5)]):
         for value in values:
@@ -106,7 +106,7 @@ def test_connection_id_is_a_64_bit_number(tmp_path: Path) -> None:
 
 
 def test_audit_operations_are_classified(tmp_path: Path) -> None:
-    """Sessions and statements are events. Table accesses are skipped. Other operations are not understood."""
+    """Sessions and statements become events. Table accesses are skipped. Other operations are problems."""
     events = {"QUERY": "query", "CONNECT": "connect", "FAILED_CONNECT": "connect", "DISCONNECT": "quit"}
     tables = ["READ", "WRITE", "CREATE", "ALTER", "RENAME", "DROP"]
     bad = ["", "QUER", "QUERYX", "query", "CONNECTED", "READS", "REA", "XDROP"]
@@ -117,8 +117,8 @@ def test_audit_operations_are_classified(tmp_path: Path) -> None:
     assert [event["statement"] for event in log.events] == [b"SELECT 1", *([None] * 4)]
 
 
-def test_row_ends_with_a_code(tmp_path: Path) -> None:
-    """In a row, the connection type may follow the code. A row with an open quote or without a code is invalid."""
+def test_audit_row_ends_with_an_error_code(tmp_path: Path) -> None:
+    """The connection type may follow the error code of a row. A row with an open quote or without a code is invalid."""
     given = {
         b"'a',0": 0,
         b"'a',1146": 1146,
@@ -140,7 +140,7 @@ def test_row_ends_with_a_code(tmp_path: Path) -> None:
 
 
 def test_audit_escapes_are_decoded(tmp_path: Path) -> None:
-    """Each byte is tried after a backslash. A backslash at the end of a text is kept."""
+    """Each byte value follows a backslash once. A backslash at the end of a text is kept."""
     named = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"0": b"\0", b"b": b"\b", b"Z": b"\x1a"}
     bytes_of = [bytes([n]) for n in range(256) if n not in b"\n\r"]
     rows = [row(behind=b"'SELECT 1 + \\" + each + b"2',0") for each in bytes_of]
@@ -151,15 +151,17 @@ def test_audit_escapes_are_decoded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("length", [127, 128, 129])
-def test_text_of_the_limit_length_is_cut(length: int, tmp_path: Path) -> None:
-    """Escapes do not count for the length. A text above the limit is complete, because the given limit must be wrong."""
+def test_audit_text_at_the_length_limit_is_cut(length: int, tmp_path: Path) -> None:
+    """Backslashes of escapes do not count for the length. A text above the limit is complete, because the given limit
+    must be wrong.
+    """
     text = b"SELECT \\'" + b"x" * (length - 8)
     log = read_rows(tmp_path, [row(behind=b"'" + text + b"',0")], limit=128)
     assert len(log.events[0]["statement"]) == length
     assert bool(log.events[0]["flags"] & 8) == (length == 128)
 
 
-HOSTS = [  # host in the log; host and port on the tape
+HOSTS = [  # host in the log, then host and port on the tape
     ("10.1.2.3:54312", "10.1.2.3", 54312),
     ("web1:1", "web1", 1),
     ("2001:db8::5:54399", "2001:db8::5", 54399),
@@ -178,7 +180,9 @@ HOSTS = [  # host in the log; host and port on the tape
 
 @pytest.mark.parametrize(("written", "host", "port"), HOSTS)
 def test_port_after_the_host_is_read(written: str, host: str, port: int | None, tmp_path: Path) -> None:
-    """MariaDB 12 writes host:port. The last group of an IPv6 address is a port only if this is certain."""
+    """MariaDB 12 writes host:port. The last group of an IPv6 address counts as a port only if it is too long for an
+    address group.
+    """
     (tmp_path / "a.log").write_text(ROWS.replace(",web1,", f",{written},"))
     capture([tmp_path / "a.log"], tmp_path / "t.tape", "audit")
     tape = open_folder("tape", tmp_path / "t.tape")
@@ -187,8 +191,8 @@ def test_port_after_the_host_is_read(written: str, host: str, port: int | None, 
     assert query(f"SELECT port FROM {tape.source('sessions')}") == [(port,)]
 
 
-def test_short_port_after_ipv6_address_is_read(tmp_path: Path) -> None:
-    """One address of the log has a port. Therefore, the last group of each IPv6 address is a port."""
+def test_short_port_after_an_ipv6_address_is_read(tmp_path: Path) -> None:
+    """If one address in the log certainly has a port, the last group of every IPv6 address is a port."""
     other = ROWS.replace(",web1,", ",::1:7777,").replace(",29,", ",30,")
     (tmp_path / "a.log").write_text(ROWS.replace(",web1,", ",10.1.2.3:54312,") + other)
     capture([tmp_path / "a.log"], tmp_path / "t.tape", "audit")
@@ -203,7 +207,7 @@ def test_proxy_user_row_is_not_a_loss(tmp_path: Path) -> None:
 
 
 AT_NS = 1_795_188_065 * 10**9  # 2026-11-20 15:21:05 UTC
-TIMES = [  # log text (server_audit_timestamp_format or syslog); nanoseconds after AT_NS; resolution
+TIMES = [  # text in the log (server_audit_timestamp_format or syslog), nanoseconds after AT_NS, resolution
     ("20261120T15:21:05.481161+0000", 481_161_000, 1000),
     ("20261120T16:21:05.481161+0100", 481_161_000, 1000),
     ("20261120T15:21:05.000000+0000", 0, 10**9),
@@ -230,9 +234,9 @@ NO_TIMES = [
 
 
 @pytest.mark.parametrize(("time", "behind_ns", "unit_ns"), TIMES)
-def test_time_formats_are_read(time: str, behind_ns: int, unit_ns: int, tmp_path: Path) -> None:
-    """The kind of the log is detected. The logged time is the end of the event. A fraction of zeros does not count as a
-    resolution.
+def test_all_time_formats_are_read(time: str, behind_ns: int, unit_ns: int, tmp_path: Path) -> None:
+    """The kind of the log is detected. The logged time is the end of the event. A fraction that is always zero does not
+    increase the resolution.
     """
     path = tmp_path / "audit.log"
     path.write_bytes(row(time) + b"\n")
@@ -245,12 +249,12 @@ def test_time_formats_are_read(time: str, behind_ns: int, unit_ns: int, tmp_path
     ]
 
 
-def test_invalid_times_are_not_understood(tmp_path: Path) -> None:
+def test_audit_rows_with_invalid_times_are_problems(tmp_path: Path) -> None:
     log = read_rows(tmp_path, [row(time) for time in NO_TIMES])
     assert (len(log.events), log.kinds.count("not_understood")) == (0, len(NO_TIMES))
 
 
-def test_zone_in_the_log_has_priority(tmp_path: Path) -> None:
+def test_zone_in_the_log_overrides_the_option(tmp_path: Path) -> None:
     """--log-timezone applies only to times without a zone."""
     path = tmp_path / "audit.log"
     path.write_bytes(row("20261120 16:21:05.5") + b"\n" + row("20261120T15:21:05.6+0000") + b"\n")
@@ -258,8 +262,8 @@ def test_zone_in_the_log_has_priority(tmp_path: Path) -> None:
     assert [event["start_ns"] - AT_NS for event in log.events] == [500_000_000, 600_000_000]
 
 
-def test_each_file_decides_about_ports(tmp_path: Path) -> None:
-    """One file has ports after its host names. The next file may have none."""
+def test_ports_are_detected_for_each_file(tmp_path: Path) -> None:
+    """One file has ports after its host names. The next file has none."""
     for name, host in (("a", "10.1.2.3:54312"), ("b", "2001:db8::7")):
         (tmp_path / name).write_text(f"20261120 15:21:05,db1,app,{host},{ord(name)},0,CONNECT,shop,,0\n")
     log = read_all(SOURCES["audit"].open([str(tmp_path / "a"), str(tmp_path / "b")], Settings()))
@@ -268,7 +272,7 @@ def test_each_file_decides_about_ports(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("size", "kinds"), [(None, []), ("0", []), ("8192", ["buffered"])])
 def test_buffered_audit_log_gives_a_warning(size: str | None, kinds: list[str], tmp_path: Path) -> None:
-    """If the server buffers its audit log, the file may lack the latest rows."""
+    """If the server buffers its audit log, the latest rows may be missing from the file."""
     (tmp_path / "audit.log").write_text(ROWS)
     variables = {} if size is None else {"server_audit_file_buffer_size": size}
     settings = Settings(server={"variables": variables})

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Server responses for each combination of negotiated metadata options: results, counts, warnings and the next command."""
+"""Server responses with and without the negotiated options about metadata: results, counts and warnings. The next
+command must be read after each response.
+"""
 
 import random
 import struct
@@ -36,11 +38,11 @@ AGREED = [
     for base, eof_bit in product((MYSQL_CAPS, MARIADB_CAPS), (0, DEPRECATE_EOF))
     for metadata in ((0, OPTIONAL_METADATA) if base & 1 else (0, CACHE_METADATA))
 ]
-MORE = 10  # status flags: autocommit, and more results follow
+MORE = 10  # status flags: autocommit, more results follow
 
 
 def opened(caps: int) -> Dialogue:
-    """Return a conversation with a login. MariaDB's own capabilities are in the filler bytes."""
+    """Return a conversation with a login. MariaDB's own capability flags are in the filler bytes."""
     upper = struct.pack("<I", caps >> 32)
     hello, answer = greeting(caps & 0xFFFFFFFF), login(caps & 0xFFFFFFFF)
     hello, answer = hello[:39] + upper + hello[43:], answer[:32] + upper + answer[36:]
@@ -48,13 +50,15 @@ def opened(caps: int) -> Dialogue:
 
 
 class Server:
-    """A writer of responses with consecutive sequence numbers."""
+    """A server whose response packets have consecutive sequence numbers."""
 
     def __init__(self, caps: int, chance: random.Random) -> None:
         self.caps, self.chance = caps, chance
 
     def result(self, binary: bool, more: bool, warnings: int) -> tuple[bytes, int]:
-        """Return a result set and its number of rows. Column definitions are left out if both sides agreed on that."""
+        """Return a result set and its number of rows. Column definitions are left out if client and server agreed on
+        that.
+        """
         count, number = self.chance.randrange(1, 4), self.chance.choice([0, 1, 1, 3])
         follows = 1
         head = lenenc(b"x" * count)[:1]
@@ -62,7 +66,7 @@ class Server:
             follows = self.chance.randrange(2) if self.caps & CACHE_METADATA else 1
             head = bytes([follows]) + head if self.caps & OPTIONAL_METADATA else head + bytes([follows])
             if self.caps & CACHE_METADATA and follows and self.chance.random() < 0.5:
-                head = head[:1]  # without the flag byte, definitions follow
+                head = head[:1]  # column definitions follow if the flag byte is missing
         parts = [head] + [column(0)[4:]] * (count * follows)
         if not self.caps & DEPRECATE_EOF:
             parts.append(eof(0)[4:])
@@ -79,7 +83,7 @@ class Server:
 
     @staticmethod
     def numbered(payloads: list[bytes], first: int = 1) -> bytes:
-        """Return the payloads as numbered packets."""
+        """Return the payloads as packets with sequence numbers."""
         return b"".join(packet(first + n, payload) for n, payload in enumerate(payloads))
 
     def prepared(self, number: int, params: int) -> bytes:
@@ -142,7 +146,7 @@ def test_each_command_has_its_own_response(caps: int, seed: int, tmp_path: Path)
 
 
 def renumbered(answer: bytes) -> bytes:
-    """Return the packets, renumbered from 1."""
+    """Return the packets with sequence numbers from 1 on."""
     out, at, number = b"", 0, 1
     while at < len(answer):
         size = int.from_bytes(answer[at : at + 3], "little")
@@ -152,9 +156,9 @@ def renumbered(answer: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("count", range(11))
-def test_query_attributes_of_a_joined_connection(count: int, tmp_path: Path) -> None:
-    """The capture missed the login, so the use of query attributes is unknown. Up to eight values before a statement
-    are read as attributes. More values are read as text.
+def test_query_attributes_are_found_without_the_login(count: int, tmp_path: Path) -> None:
+    """The capture missed the login, so it is unknown whether query attributes are used. Up to eight values before a
+    statement are read as attributes. More values are read as text.
     """
     dialogue = Dialogue().logged_in()
     before = len(dialogue.segments)
@@ -173,8 +177,8 @@ def test_query_attributes_of_a_joined_connection(count: int, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("count", [1, 250, 251, 65_535])
-def test_maximum_number_of_query_attributes(count: int, tmp_path: Path) -> None:
-    """The statement begins after the last query attribute."""
+def test_maximum_number_of_query_attributes_is_read(count: int, tmp_path: Path) -> None:
+    """The SQL text begins after the last query attribute."""
     number = bytes([count]) if count < 251 else b"\xfc" + struct.pack("<H", count)
     body = b"\3" + number + b"\1" + b"\xff" * ((count + 7) // 8) + b"\1" + b"\xfd\0\0" * count + b"SELECT 1"
     dialogue = (

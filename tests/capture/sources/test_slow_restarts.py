@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A slow log's header is written at each server start, FLUSH LOGS, rotation, and when the log is enabled. The reader
-must find the server starts.
+"""Headers in a slow log. The reader must find the headers that mark a server start. A server also writes a header at
+each rotation and FLUSH LOGS, and when the log is enabled.
 """
 
 import random
@@ -26,7 +26,7 @@ QUIT, CHANGE_USER = "# administrator command: Quit", "# administrator command: C
 
 
 class Log:
-    """A slow log in a server's format. The class knows the session of each entry."""
+    """A writer of a slow log in a server's format. The class knows the session of each entry."""
 
     def __init__(self, family: str) -> None:
         self.banner, self._id, self._line = VERSIONS[family]
@@ -35,7 +35,7 @@ class Log:
         self._second = 0
 
     def header(self) -> None:
-        """Write the header of the server."""
+        """Write the server's log header."""
         self.text += self.banner + "\nTcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\n"
         self.text += "Time                 Id Command    Argument\n"
 
@@ -54,9 +54,7 @@ class Log:
         )
 
     def found(self, folder: Path) -> tuple[list[int], int]:
-        """Return the session that the reader assigns to each entry, in log order, and the number of starts that it
-        found.
-        """
+        """Return the session of each entry as the reader assigns it, in log order, and the number of server starts."""
         (folder / "s.log").write_text(self.text)
         read = read_all(open_slowlog([folder / "s.log"], None))
         rows = sorted(read.events, key=lambda row: row["offset"])
@@ -69,7 +67,7 @@ def same_partition(found: list[int], truth: list[int]) -> bool:
 
 
 def life(log: Log, chance: random.Random, first: int, thread: int, entries: int) -> Iterator[int]:
-    """Simulate a server run in which sessions come and go. Yield the session number of each entry."""
+    """Simulate a server run in which sessions begin and end. Yield the session number of each entry."""
     here: dict[int, tuple[int, str]] = {}
     for number in range(entries):
         if not here or chance.random() < 0.2:
@@ -85,7 +83,7 @@ def life(log: Log, chance: random.Random, first: int, thread: int, entries: int)
 @pytest.mark.parametrize("family", VERSIONS)
 @pytest.mark.parametrize("seed", range(5))
 def test_sessions_continue_across_headers(family: str, seed: int, tmp_path: Path) -> None:
-    """Without proof of a restart, a header does not end a session."""
+    """A log header does not end a session unless a restart is proven."""
     chance, log = random.Random(seed), Log(family)
     log.header()
     for _ in life(log, chance, 1, chance.randrange(3, 500), 120):
@@ -99,7 +97,7 @@ def test_sessions_continue_across_headers(family: str, seed: int, tmp_path: Path
 @pytest.mark.parametrize("family", VERSIONS)
 @pytest.mark.parametrize("seed", range(5))
 def test_new_server_version_is_a_restart(family: str, seed: int, tmp_path: Path) -> None:
-    """After the restart, the same accounts use the same thread ids again. Each server run has its own sessions."""
+    """After the restart, the accounts use their previous thread ids again. Each server run has its own sessions."""
     chance, log = random.Random(seed), Log(family)
     banners = [log.banner, log.banner.replace(".19", ".20").replace(".41", ".42")]
     for start in range(3):
@@ -142,7 +140,9 @@ NO_PROOF: dict[str, list[tuple[Any, ...] | None]] = {
 
 @pytest.mark.parametrize("case", [*CASES, *NO_PROOF])
 def test_repeated_ids_after_a_header_prove_a_restart(case: str, tmp_path: Path) -> None:
-    """Sessions from before a restart differ from later ones with the same id. Other id patterns do not prove a restart."""
+    """A session after a restart is a new session, even if its thread id was used before the restart. Other patterns of
+    ids do not prove a restart.
+    """
     log = Log("mysql")
     log.header()
     for entry in (CASES | NO_PROOF)[case]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From slow logs to events. Each sample file is named after its case, and each row lists the expected events."""
+"""From slow logs to events. The name of a sample file describes its case. Each table row lists the expected events."""
 
 import itertools
 import random
@@ -20,12 +20,12 @@ SLOWLOG = SOURCES["slowlog"]
 
 
 def events(*paths: Path, timezone_ns: int | None = None) -> list[dict[str, Any]]:
-    """Return every event of some logs as a dict, in reader order."""
+    """Return every event of the given logs as a dict, in reader order."""
     return read_all(open_slowlog(paths, timezone_ns)).events
 
 
 def problems(*paths: Path) -> list[tuple[int, str]]:
-    """Return (line, kind) of every problem of some logs."""
+    """Return (line, kind) for every problem of the given logs."""
     return [(row["line"], row["kind"]) for row in read_all(open_slowlog(paths)).problems]
 
 
@@ -70,21 +70,23 @@ CASES: dict[str, list[tuple[int, int, str, str | None, bytes | None]]] = {
 
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_user_header_without_a_host_is_read(name: str, tmp_path: Path) -> None:
-    """Some copies and managed servers write `# User: app[app] @ [10.0.0.7]`. The events do not change."""
+    """Some copied logs, and some managed servers, write `# User: app[app] @ [10.0.0.7]`. The events are the same as
+    with a host name.
+    """
     path = tmp_path / name
     path.write_bytes((LOGS / name).read_bytes().replace(b"# User@Host: ", b"# User: "))
 
     def event_fields(log: Path) -> list[tuple[Any, ...]]:
         return [(e["session"], e["user"], e["host"], e["statement"]) for e in events(log) if e["statement"]]
 
-    literal = name == "mariadb1011_header_inside_literal.log"  # in this log, a literal has the same text
+    literal = name == "mariadb1011_header_inside_literal.log"  # this log also has the same text in a literal
     assert [t[: 3 if literal else 4] for t in event_fields(path)] == [
         t[: 3 if literal else 4] for t in event_fields(LOGS / name)
     ]
     assert detect_source(str(path), SOURCES.values()) is SLOWLOG
 
 
-PROBLEMS = {  # (line, kind)
+PROBLEMS = {  # (line, kind of problem)
     "mariadb1011_header_inside_literal.log": [(4, "ambiguous_boundary")],
     "mariadb_latin1_nul_and_unbalanced_quote.log": [(9, "unbalanced_quote")],
     "mariadb_cut_inside_statement.log": [(7, "truncated_statement")],
@@ -93,7 +95,7 @@ PROBLEMS = {  # (line, kind)
 
 @pytest.mark.parametrize("path", sorted(LOGS.iterdir()), ids=lambda path: path.stem)
 def test_events_and_problems_of_each_sample(path: Path) -> None:
-    """Compares sessions, order, commands, schemas and bytes with the log. Each problem has its line."""
+    """The test compares sessions, order, commands, schemas and statement bytes with the log. Each problem has its line."""
     found = [(e["session"], e["seq"], e["command"], e["db"], e["statement"]) for e in events(path)]
     assert found == CASES[path.name]
     assert problems(path) == PROBLEMS.get(path.name, [])
@@ -102,7 +104,7 @@ def test_events_and_problems_of_each_sample(path: Path) -> None:
 @pytest.mark.parametrize("blanks", [b" ", b"\t", b"   ", b"\r", b" \r"])
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_trailing_blanks_change_nothing(name: str, blanks: bytes, tmp_path: Path) -> None:
-    """Editors and terminals add blanks to lines. Headers and statements end as before."""
+    """Editors and terminals add blanks to the ends of lines. The blanks do not change where headers and statements end."""
     path = tmp_path / name
     path.write_bytes((LOGS / name).read_bytes().replace(b"\n", blanks + b"\n"))
 
@@ -117,10 +119,10 @@ def test_trailing_blanks_change_nothing(name: str, blanks: bytes, tmp_path: Path
 
 @pytest.mark.parametrize("busy", [0.1, 1.0, 1.5])
 @pytest.mark.parametrize("seed", range(4))
-def test_whole_seconds_keep_the_order_of_ends(busy: float, seed: int, tmp_path: Path) -> None:
-    """Within a second, all events end at different times, in the order of the log. Events of a session do not overlap.
-
-    Sessions are busy for a part of each second, for all of it, or for more than a second (a faulty log).
+def test_events_in_one_second_end_in_log_order(busy: float, seed: int, tmp_path: Path) -> None:
+    """The log has whole seconds. Within a second, all events end at different times, in the order of the log. Events of
+    one session do not overlap. The sessions are busy for a part of each second or for all of it. In a faulty log, they
+    are busy for more than a second.
     """
     chance = random.Random(seed)
     now, history = dict.fromkeys(range(8), 0.0), []
@@ -142,7 +144,9 @@ def test_whole_seconds_keep_the_order_of_ends(busy: float, seed: int, tmp_path: 
 
 
 def test_session_timestamp_is_not_the_clock(tmp_path: Path) -> None:
-    """An event with its own SET timestamp gets a time between its neighbours, for past and future timestamps."""
+    """An event that follows its own SET timestamp gets a time between those of its neighbours. The timestamp may be in
+    the past or the future.
+    """
     rows = [(1718000000, 1, 0.001, "SELECT 1"), (1000000000, 2, 0.001, "SELECT 2"), (1718000001, 1, 0.001, "SELECT 3")]
     rows += [(1900000000, 2, 0.001, "SELECT 4"), (1718000002, 1, 0.001, "SELECT 5")]
     found = events(write_mariadb(tmp_path / "s.log", rows))
@@ -151,8 +155,8 @@ def test_session_timestamp_is_not_the_clock(tmp_path: Path) -> None:
     assert guessed == [False, True, False, True, False]
 
 
-def test_rotated_logs_make_one_ordered_tape(tmp_path: Path) -> None:
-    """Files are sorted by time, not by name. A session continues across the header of the next file."""
+def test_rotated_logs_give_one_ordered_tape(tmp_path: Path) -> None:
+    """The files are sorted by time, not by name. A session continues after the header of the next file."""
     header = "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\nTcp port: 1  Unix socket: /s\n"
     header += "Time\t\t    Id Command\tArgument\n"
     second = write_mariadb(tmp_path / "slow.log", [(1718000100, 9, 0.001, "SELECT 'second'")])
@@ -165,8 +169,8 @@ def test_rotated_logs_make_one_ordered_tape(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("time", "shown"), [("", ""), ("noon ", "noon"), ("240610 25:00:00 ", "240610 25:00:00")])
-def test_invalid_time_is_shown(tmp_path: Path, time: str, shown: str) -> None:
-    """Old servers wrote text after the time on the same line. The event is read even if its time is invalid."""
+def test_invalid_time_is_a_problem_that_shows_the_time(tmp_path: Path, time: str, shown: str) -> None:
+    """Old servers wrote more text after the time, on the same line. An event is read even if its time is invalid."""
     path = tmp_path / "time.log"
     path.write_text(
         f"# Time: {time}# User@Host: a[b] @ localhost []  Id: 4\n# Query_time: 0.1  Lock_time: 0.0\n"
@@ -177,8 +181,10 @@ def test_invalid_time_is_shown(tmp_path: Path, time: str, shown: str) -> None:
     assert [row["detail"].split("found ")[1] for row in found.problems] == [f'"{shown}"']
 
 
-def test_commands_without_a_result_have_no_rows(tmp_path: Path) -> None:
-    """The server prints the row counts of the previous statement. Only commands that fetch rows have counts."""
+def test_commands_without_rows_have_no_row_counts(tmp_path: Path) -> None:
+    """For a command without rows, the server prints the row counts of the previous statement. Only commands that fetch
+    rows keep their counts.
+    """
     entry = (
         "# Time: 2026-11-22T07:00:00.000000Z\n# User@Host: app[app] @  [10.0.0.1]  Id:     8\n"
         "# Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 7  Rows_examined: 9\nSET timestamp=1795330800;\n"
@@ -203,9 +209,9 @@ BEFORE = [
 
 
 @pytest.mark.parametrize("before", BEFORE)
-def test_literal_with_a_log_entry_stays_text(before: str, tmp_path: Path) -> None:
-    """Quotes and comments may come before a log entry in a literal. The entry is text, and so is the rest of the
-    literal.
+def test_log_entry_inside_a_literal_stays_text(before: str, tmp_path: Path) -> None:
+    """Inside the literal, quotes and comments may come before the log entry. The log entry and the rest of the literal
+    are text.
     """
     whole = (LOGS / "mariadb1011_header_inside_literal.log").read_text()
     (tmp_path / "slow.log").write_text(whole.replace("VALUES ('a line", f"VALUES ({before}'a line"))
@@ -226,8 +232,8 @@ def test_literal_with_a_log_entry_stays_text(before: str, tmp_path: Path) -> Non
     ],
 )
 def test_next_file_without_a_restart_continues_sessions(thread: int, user: str, goes_on: bool, tmp_path: Path) -> None:
-    """The next file begins with an open session or a newer id. A changed account, or an ended session, proves a
-    restart.
+    """The next file begins with an id of an open session or with a newer id. An id with a different account, or the id
+    of an ended session, proves a restart.
     """
     banner = "/usr/sbin/mysqld, Version: 8.0.31 (MySQL). started with:\nTcp port: 3306  Unix socket: /s\n"
     banner += "Time                 Id Command    Argument\n"
@@ -263,7 +269,9 @@ LIMITS: list[tuple[dict[str, str], dict[str, Any], list[str]]] = [  # server var
 def test_omitted_long_statements_give_a_warning(
     variables: dict[str, str], extra: dict[str, Any], expected: list[str], tmp_path: Path
 ) -> None:
-    """There is a warning if the server omits statements that it accepts, unless the capture changed the limit."""
+    """There is a warning if the server does not log long statements that it accepts. There is none if the capture
+    changed the limit.
+    """
     settings = Settings(server={"variables": variables}, extra=extra)
     log = str(LOGS / "mysql80_extra_admin_commands.log")
     info = capture_source(SLOWLOG, [log], tmp_path / "t.tape", settings)
@@ -274,8 +282,8 @@ def test_omitted_long_statements_give_a_warning(
     ("version", "noted"),
     [("13.1.2-MariaDB", 1), ("14.0.1-MariaDB-log", 1), ("13.0.1-MariaDB", 0), ("26.7.0 (MySQL)", 0)],
 )
-def test_possible_omission_of_long_statements_is_noted(version: str, noted: int, tmp_path: Path) -> None:
-    """For MariaDB 13.1 and later, the summary names the variable and --source. There is no warning."""
+def test_possible_omission_of_long_statements_is_mentioned(version: str, noted: int, tmp_path: Path) -> None:
+    """For MariaDB 13.1 and later, the summary mentions the server variable and --source. It gives no warning."""
     log = (LOGS / "mysql80_extra_admin_commands.log").read_text()
     (tmp_path / "a.log").write_text(log.replace("8.0.36 (MySQL Community Server - GPL)", version))
     info = capture_source(SLOWLOG, [str(tmp_path / "a.log")], tmp_path / "t.tape", Settings())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Header lines of a slow log: keys at any place, numbers at their limits, and accounts of every form."""
+"""Header lines of a slow log, with keys in any order, numbers at their limits, and accounts of every form."""
 
 import random
 from pathlib import Path
@@ -11,7 +11,7 @@ from querytape.schemas import FLAGS
 
 from tests.helpers.reading import read_quickly
 
-LARGEST = 9_223_372_036_854_775_799  # a larger number is a counter that underflowed
+LARGEST = 9_223_372_036_854_775_799  # a larger number is from a counter that underflowed
 COLUMNS = (
     "duration_ns",
     "lock_ns",
@@ -59,10 +59,8 @@ def read(tmp_path: Path, text: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(
     "whole", [0, 1, 59, 86_400, 315_359_999, 315_360_000, 315_360_001, LARGEST, LARGEST + 1, 1 << 64]
 )
-def test_seconds_with_any_number_of_digits(key: str, whole: int, tmp_path: Path) -> None:
-    """Seconds have up to nine digits after the point. Values of ten years and more, and values with two points, are
-    unknown.
-    """
+def test_seconds_may_have_any_number_of_digits(key: str, whole: int, tmp_path: Path) -> None:
+    """Up to nine digits after the point are used. A duration of ten years and more, or with two points, is unknown."""
     chance = random.Random(whole)
     for count in range(14):
         digits = "".join(chance.choices("0123456789", k=count))
@@ -77,8 +75,10 @@ def test_seconds_with_any_number_of_digits(key: str, whole: int, tmp_path: Path)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_header_keys_in_any_order(seed: int, tmp_path: Path) -> None:
-    """Keys and values are separated by one or more blanks, on one or more lines. Unknown keys may come between them."""
+def test_header_keys_may_be_in_any_order(seed: int, tmp_path: Path) -> None:
+    """One or more blanks separate keys and values. The keys are on one or more lines, and unknown keys may be between
+    them.
+    """
     chance = random.Random(seed)
     for _ in range(60):
         found: dict[str, Any] = dict.fromkeys(COLUMNS)
@@ -128,9 +128,9 @@ def test_header_keys_in_any_order(seed: int, tmp_path: Path) -> None:
         ("app[app] @web1[] Id: 5", ("app", "web1", 5)),
     ],
 )
-def test_accounts_are_parsed(account: str, wanted: tuple[str, str, int], tmp_path: Path) -> None:
-    """The user is the name in brackets, also if the name contains an @. The host is the host name, or else the address.
-    The thread id is read as well.
+def test_accounts_in_headers_are_parsed(account: str, wanted: tuple[str, str, int], tmp_path: Path) -> None:
+    """The user is the name in brackets, even if the name contains an @. The host is the host name. If the host name is
+    missing, the host is the address. The thread id is read as well.
     """
     times = "# Query_time: 0.000001  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 2"
     (event,) = read(tmp_path, entry(times, account))
@@ -162,8 +162,10 @@ def test_accounts_are_parsed(account: str, wanted: tuple[str, str, int], tmp_pat
         ("# Schema: a:b Last_errno: 0", "a:b"),
     ],
 )
-def test_schema_names_are_parsed(header: str, db: str | None, tmp_path: Path) -> None:
-    """A schema name ends at two blanks, a key or the end of the line. It may contain a blank or a colon, or be missing."""
+def test_schema_names_in_headers_are_parsed(header: str, db: str | None, tmp_path: Path) -> None:
+    """A schema name ends at two blanks, at a key or at the end of the line. The name may contain a blank or a colon.
+    The name may be missing.
+    """
     times = "# Query_time: 0.000001  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 2"
     (event,) = read(tmp_path, entry(f"{header}\n{times}"))
     assert (event["db"], event["rows_sent"], event["rows_examined"]) == (db, 1, 2)
@@ -174,7 +176,7 @@ def test_schema_names_are_parsed(header: str, db: str | None, tmp_path: Path) ->
     "key", ["Lock_time", "Last_errno", "Killed", "Start", "End", "Log_slow_rate_limit", "Query_time", *NUMBERS]
 )
 def test_unreadable_header_value_is_a_problem(tmp_path: Path, key: str, value: str) -> None:
-    """An unreadable value of any header key makes its column unknown. The event is kept."""
+    """An unreadable value of a header key makes the column of this key unknown. The event is kept."""
     known = [f"# {other}: 7\n" for other in ("Query_time", "Thread_id") if other != key]
     (tmp_path / "slow.log").write_text(entry(f"{''.join(known)}# {key}: {value}  Read_key: 1"))
     found = read_quickly(open_slowlog([str(tmp_path / "slow.log")]))
@@ -186,7 +188,7 @@ def test_unreadable_header_value_is_a_problem(tmp_path: Path, key: str, value: s
 
 
 def test_underflowed_counters_are_not_problems(tmp_path: Path) -> None:
-    """Servers print underflowed counters, and users cannot fix them."""
+    """An underflowed counter is a fault of the server, which its users cannot fix."""
     numbers = "  ".join(f"{key}: {1 << 64}" for key in ("Rows_sent", "Rows_examined", "Rows_affected", "Bytes_sent"))
     text = entry(f"# Thread_id: 7  Schema: \n# Query_time: 0.5  Lock_time: 18446744073708.79  {numbers}")
     (tmp_path / "slow.log").write_text(text)

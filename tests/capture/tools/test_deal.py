@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tape deal` divides a tape into tapes of equal load. No session is split, and no event is lost or repeated."""
+"""`tape deal` distributes the sessions of a tape to several tapes of equal load. No session is split, and no event is
+lost or repeated.
+"""
 
 from collections import Counter
 from pathlib import Path
@@ -20,14 +22,16 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Fixture: a tape of 60 different sessions."""
+    """A fixture: a tape of 60 different sessions."""
     return mixed_tape(tmp_path_factory.mktemp("deal") / "a.tape", 60, 3000)
 
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("count", [2, 3, 16])
 def test_dealt_tapes_are_complete(count: int, tape: Path, tmp_path: Path) -> None:
-    """`tape verify` finds no damage in the tapes and the set. Each event and each session is on exactly one tape."""
+    """`tape verify` finds no damage in the new tapes or in their set. Each event and each session is on exactly one of
+    the tapes.
+    """
     dealt = deal(tape, count, tmp_path / "a.set")
     assert list(verify(tmp_path / "a.set", tmp_path)) == []
     sessions: Counter[int] = Counter()
@@ -46,7 +50,9 @@ def test_dealt_tapes_are_complete(count: int, tape: Path, tmp_path: Path) -> Non
 
 
 def chosen(sizes: list[tuple[int, int]], count: int) -> tuple[Dealt, dict[int, int]]:
-    """Deal sessions of (events, milliseconds per event). Return the division and the tape of each session."""
+    """Deal sessions given as (events, milliseconds per event). Return the loads of the tapes, and the tape number of
+    each session.
+    """
     with open_database() as con:
         con.execute("CREATE TABLE tape_events (session BIGINT, duration_ns BIGINT)")
         con.execute(f"INSERT INTO tape_events SELECT 1 + n, {MS} * ms FROM (SELECT unnest(?::BIGINT[]) AS events,"
@@ -76,7 +82,7 @@ def chosen(sizes: list[tuple[int, int]], count: int) -> tuple[Dealt, dict[int, i
 )
 @pytest.mark.parametrize("count", [2, 4])
 def test_dealt_load_is_even(sizes: list[tuple[int, int]], count: int) -> None:
-    """The heaviest tape has at most 1.05 times the mean load, if no session is heavier than that."""
+    """The load of the heaviest tape is at most 1.05 times the mean load, unless one session is heavier."""
     dealt, shares = chosen(sizes, count)
     assert len(shares) == len(sizes)
     assert dealt.heaviest <= max(1.05, dealt.heaviest_load * count + 1e-9)
@@ -85,14 +91,14 @@ def test_dealt_load_is_even(sizes: list[tuple[int, int]], count: int) -> None:
 
 
 def test_repeated_deal_gives_the_same_tapes(tape: Path, tmp_path: Path) -> None:
-    """Dealing the tape twice puts each session on the same tape."""
+    """If the tape is dealt twice, each session is on the same tape both times."""
     first, second = (deal(tape, 5, tmp_path / name) for name in ("a.set", "b.set"))
     assert first == second
 
 
 def test_events_and_busy_time_have_equal_weight() -> None:
-    """A session with a few long statements weighs as much as one with many short statements. Each of two tapes gets one
-    of each kind.
+    """A session with a few long statements weighs as much as a session with many short statements. Each of two tapes
+    gets one session of each kind.
     """
     dealt, shares = chosen([(10, 1000), (990, 1), (10, 1000), (990, 1)], 2)
     assert dealt.heaviest == pytest.approx(1, abs=0.01)
@@ -106,8 +112,8 @@ def event(session: int, **more: Any) -> dict[str, Any]:
 
 
 def test_impossible_deal_is_refused(tape: Path, tmp_path: Path) -> None:
-    """Cases: fewer sessions than tapes, a single tape, or an existing output. Each case gives a message, and nothing is
-    written.
+    """The cases are fewer sessions than tapes, a single tape, and an existing output. Each case gives a message, and no
+    file is written.
     """
     few = make_tape(tmp_path / "few.tape", [event(1), event(2)])
     with pytest.raises(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""New tapes from existing ones, and damaged tapes. Kept data is complete, and damage is reported."""
+"""New tapes from existing tapes, and damaged tapes. The kept data is complete, and damage is reported."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,9 @@ pytestmark = pytest.mark.slow
 
 
 def test_merged_tape_renumbers_sessions(tmp_path: Path) -> None:
-    """All events of both tapes are kept in separate sessions. Client ports that only the packets knew are kept as well."""
+    """The merged tape has all events of both tapes in separate sessions. It also keeps the client ports, which only
+    packet captures have.
+    """
     a, b = make_tape(tmp_path, "a"), make_tape(tmp_path, "b", connections=2, offset=100)
     info = derive([a, b], tmp_path / "m.tape", EventFilter())
     assert info["counts"] == {"events": 45, "sessions": 5, "digests": 2, "problems": 0}
@@ -28,9 +30,7 @@ def test_merged_tape_renumbers_sessions(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_twenty_tapes_are_merged(tmp_path: Path) -> None:
-    """Each client port of the packets is kept. A file entry that stands for seven rotated files takes seven file
-    numbers.
-    """
+    """Each client port from packets is kept. A file entry that represents seven rotated files uses seven file numbers."""
     tapes = [make_tape(tmp_path, f"t{number}", offset=100 * number) for number in range(20)]
     info = json.loads((tapes[0] / "tape.json").read_text())
     info["files"][0]["times"] = 7
@@ -46,7 +46,9 @@ def test_twenty_tapes_are_merged(tmp_path: Path) -> None:
 
 
 def test_cut_keeps_a_time_window(tmp_path: Path) -> None:
-    """Events that began in the window are kept, and seq is renumbered. A warning says that the tape is only a part."""
+    """The new tape has the events that began in the window, and seq is renumbered. A warning says that the tape is only
+    a part.
+    """
     tape = make_tape(tmp_path, "a")
     begin, end = found(tape, "SELECT quantile_disc(start_ns, 0.25), quantile_disc(start_ns, 0.75) FROM events")[0]
     info = derive([tape], tmp_path / "c.tape", EventFilter(from_ns=begin, to_ns=end))
@@ -57,15 +59,15 @@ def test_cut_keeps_a_time_window(tmp_path: Path) -> None:
 
 
 def test_filter_by_digest_session_and_account(tmp_path: Path) -> None:
-    """Filters select one of two digests, one session, and an account that does not exist."""
+    """The filters select one of two digests, one session, and an account that does not exist."""
     tape = make_tape(tmp_path, "a")
     digest = found(tape, "SELECT digest FROM events WHERE statement::VARCHAR LIKE '%t1'")[0][0]
     info = derive([tape], tmp_path / "d.tape", EventFilter(digests=(digest,)))
-    assert info["counts"]["events"] == 9 + 2 * 3  # plus connect and quit of each session
+    assert info["counts"]["events"] == 9 + 2 * 3  # plus connect and quit of each of three sessions
     info = derive([tape], tmp_path / "s.tape", EventFilter(sessions=(2,), classes=("read",)))
     assert info["counts"] == {"events": 9, "sessions": 1, "digests": 2, "problems": 0}
     with pytest.raises(InputError, match=r"no event of .* matches the conditions"):
-        derive([tape], tmp_path / "n.tape", EventFilter(digests=("0" * 16,)))  # connect and quit do not count
+        derive([tape], tmp_path / "n.tape", EventFilter(digests=("0" * 16,)))  # connect and quit alone do not match
     assert damages(tmp_path / "s.tape", tmp_path) == []
     with pytest.raises(InputError, match=r"no event of .* matches the conditions"):
         derive([tape], tmp_path / "x.tape", EventFilter(users=("nobody",)))

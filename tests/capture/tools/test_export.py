@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tapes in the formats of other programs. The exported files have the tape's data."""
+"""Tapes in the formats of other programs. The exported files contain the data of the tape."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.slow
 
 
 def make_tape(tmp_path: Path) -> Path:
-    """Return a tape of packets with 31 statements. Three of them fail, and one has invalid UTF-8."""
+    """Return a tape of packets with 31 statements. Three of the statements fail, and one contains invalid UTF-8."""
     dialogue = Dialogue().logged_in()
     for n in range(30):
         answer = err(1, 1146, b"no table") if n % 10 == 0 else rows([b"x"] * n) if n % 2 else ok(1, affected=n)
@@ -44,7 +44,7 @@ def written(tape: Path, format_: str, tmp_path: Path) -> bytes:
 
 
 def statements(tape: Path) -> list[tuple[Any, ...]]:
-    """Return the columns of each event that a slow log can hold."""
+    """Return the event columns that a slow log can contain."""
     return query(
         'SELECT command, statement, "user", host, db, thread_id, coalesce(duration_ns, 0) // 1000, coalesce(errno, 0),'
         f" coalesce(rows_sent, 0) FROM '{tape}/events/*.parquet' WHERE command <> 'connect' ORDER BY session, seq"
@@ -52,7 +52,7 @@ def statements(tape: Path) -> list[tuple[Any, ...]]:
 
 
 def test_exported_slow_log_gives_the_same_tape(tmp_path: Path) -> None:
-    """Compares the bytes of statements, accounts, times, errors and row counts."""
+    """The test compares statement bytes, accounts, times, errors and row counts."""
     tape = make_tape(tmp_path)
     (tmp_path / "a.log").write_bytes(written(tape, "slowlog", tmp_path))
     info = capture_source(SOURCES["slowlog"], [str(tmp_path / "a.log")], tmp_path / "b.tape", Settings())
@@ -62,7 +62,7 @@ def test_exported_slow_log_gives_the_same_tape(tmp_path: Path) -> None:
 
 
 def test_pt_query_digest_agrees_with_the_exported_log(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Percona's tool finds the same number of queries and the same total time."""
+    """Percona's tool reports the same number of queries and the same total time as the tape."""
     program = shutil.which("pt-query-digest")
     if program is None:
         skip_loudly(request, "no pt-query-digest (package percona-toolkit): exported slow logs are not tried with it")
@@ -81,7 +81,7 @@ def test_pt_query_digest_agrees_with_the_exported_log(tmp_path: Path, request: p
 
 
 def test_exported_tables_have_every_event(tmp_path: Path) -> None:
-    """CSV and JSON lines have one row per event. Text is readable, and other bytes are escaped."""
+    """CSV and JSON lines files have one row per event. Text is readable, and other bytes are escaped."""
     tape = make_tape(tmp_path)
     table = list(csv.DictReader(io.StringIO(written(tape, "csv", tmp_path).decode())))
     lines = [json.loads(line) for line in written(tape, "jsonl", tmp_path).splitlines()]
@@ -98,8 +98,10 @@ def test_exported_sql_has_only_the_statements(tmp_path: Path) -> None:
     assert text.endswith(b"SELECT '\xff\x00\xe4';\n")
 
 
-def test_export_writes_files_and_pipes(tmp_path: Path) -> None:
-    """`-o` creates a private file and never overwrites one. The default is standard output."""
+def test_export_writes_to_a_file_or_standard_output(tmp_path: Path) -> None:
+    """`-o` creates a private file and never overwrites an existing file. Without `-o`, the export is written to
+    standard output.
+    """
     tape = make_tape(tmp_path)
     command = [sys.executable, "-m", "querytape", "export", str(tape)]
     file = tmp_path / "x.log"

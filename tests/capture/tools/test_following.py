@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A follower reads the parts of a tape as they are published. Each part is read once and in order, until the capture
-ends. Dropped parts are counted.
+"""A follower reads the parts of a tape while the capture publishes them. Each part is read once and in order, until the
+capture ends. Removed parts are counted.
 """
 
 from pathlib import Path
@@ -20,14 +20,14 @@ pytestmark = pytest.mark.slow
 
 
 def next_piece(following: Following) -> Folder:
-    """Wait for the next piece."""
+    """Wait for the next piece of the followed tape."""
     while (tape := following.more()) is None:
         assert not following.is_over
     return tape
 
 
 def test_each_published_part_is_read_once(tmp_path: Path) -> None:
-    """The published pieces have no gaps. At the end, the follower's tape equals the capture's tape and is complete."""
+    """The pieces have no gaps. At the end, the follower's tape equals the capture's tape and is complete."""
     tape, own = tmp_path / "t.tape", tmp_path / "own.tape"
     first, second, third = pieces(30, 60)
     capture = Capture(tmp_path / "slow.log", tape, Endless(part_every_ns=1_000_000))
@@ -55,9 +55,9 @@ def test_each_published_part_is_read_once(tmp_path: Path) -> None:
     assert list(verify(own, tmp_path)) == []
 
 
-def test_dropped_parts_and_an_early_stop_are_reported(tmp_path: Path) -> None:
-    """Parts that --keep drops before the follower reads them are counted. The follower's tape says that it stopped
-    early.
+def test_removed_parts_and_an_early_stop_are_reported(tmp_path: Path) -> None:
+    """Parts that --keep removes before the follower reads them are counted. The follower's tape reports that it was
+    stopped early.
     """
     tape, own = tmp_path / "t.tape", tmp_path / "own.tape"
     cuts = pieces(*range(10, 100, 10))
@@ -82,7 +82,7 @@ def test_dropped_parts_and_an_early_stop_are_reported(tmp_path: Path) -> None:
 
 
 def test_following_a_capture_without_parts_gives_a_message(tmp_path: Path) -> None:
-    """The capture ends before its first part. No files of the follower remain."""
+    """The capture ends before it publishes a part. No files of the follower remain."""
     tape = tmp_path / "t.tape"
     tape.mkdir()
     wait_until(tape.exists, "it is there")
@@ -92,9 +92,9 @@ def test_following_a_capture_without_parts_gives_a_message(tmp_path: Path) -> No
     assert not (tmp_path / "own.tape").exists()
 
 
-def test_logins_of_dropped_parts_are_read(tmp_path: Path) -> None:
-    """--keep dropped parts before the follower began. The session properties in dropped parts are still read, because
-    sessions may continue.
+def test_session_properties_of_removed_parts_are_read(tmp_path: Path) -> None:
+    """--keep removed parts before the follower started. The session properties of these parts are still read, because
+    the sessions may continue.
     """
     tape, own = tmp_path / "t.tape", tmp_path / "own.tape"
     first, second = pieces(30)

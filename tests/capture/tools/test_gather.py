@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tape gather` makes a set from the tapes of a folder. It adds common totals and copies nothing."""
+"""`tape gather` makes a set from the tapes in a folder. It adds common totals and does not copy the tapes."""
 
 import json
 from pathlib import Path
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Fixture: a folder of three tapes."""
+    """A fixture: a folder of three tapes."""
     found = tmp_path / "all"
     found.mkdir()
     for seed, name in enumerate(("web1.tape", "web2.tape", "batch.tape")):
@@ -36,8 +36,8 @@ def table(path: Path, name: str, columns: str) -> list[Any]:
 
 
 def test_gathered_set_equals_the_merged_tape(folder: Path, tmp_path: Path) -> None:
-    """Compares events, sessions, digests and counts of a set and a merged tape. Tapes are merged in the order of their
-    names.
+    """The test compares events, sessions, digests and counts of the set and the merged tape. The tapes are merged in
+    the order of their names.
     """
     tapes = sorted(folder.glob("*.tape"))
     before = {file: file.stat().st_mtime_ns for file in folder.rglob("*") if file.is_file()}
@@ -66,7 +66,7 @@ def test_gathered_set_equals_the_merged_tape(folder: Path, tmp_path: Path) -> No
 
 
 def test_set_warnings_name_their_tape(folder: Path) -> None:
-    """If one tape is partial, the set is partial. The warning names the tape."""
+    """If one tape is partial, the set is partial. The warning names this tape."""
     info = json.loads((folder / "web2.tape" / "tape.json").read_text())
     info["warnings"] = [{"kind": "stopped", "text": "the capture was stopped"}]
     (folder / "web2.tape" / "tape.json").write_text(json.dumps(info))
@@ -74,8 +74,8 @@ def test_set_warnings_name_their_tape(folder: Path) -> None:
 
 
 def test_folder_that_cannot_be_a_set_is_refused(folder: Path, tmp_path: Path) -> None:
-    """Cases: no tape, an existing set, an unfinished tape, or tapes from different measuring points. No set.json is
-    written.
+    """The folder has no tape, an existing set, an unfinished tape, or tapes whose times were measured at different
+    points. No set.json is written.
     """
     (tmp_path / "none").mkdir()
     with pytest.raises(InputError, match="found no tape"):
@@ -90,7 +90,9 @@ def test_folder_that_cannot_be_a_set_is_refused(folder: Path, tmp_path: Path) ->
 
 
 def test_set_is_gathered_once(folder: Path) -> None:
-    """Gathering the same folder again is refused with a remedy. A tape that changed since then is refused as well."""
+    """If the folder is gathered again, the command is refused with a hint. A set with a tape that changed later is also
+    refused.
+    """
     gather(folder)
     with pytest.raises(InputError, match="is already a set"):
         gather(folder)

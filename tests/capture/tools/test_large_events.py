@@ -24,7 +24,7 @@ WORDS = b"INSERT INTO b VALUES (%d, 'some words of a value that is long ');"
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Fixture: a slow log's tape with large statements of two sessions and small statements between them."""
+    """A fixture: a slow log's tape with large statements of two sessions and small statements between them."""
     folder = tmp_path_factory.mktemp("large")
     with (folder / "slow.log").open("wb") as log:
         for number, size in enumerate(SIZES_MB):
@@ -44,7 +44,7 @@ def large(number: int, size_mb: int) -> bytes:
 
 
 def texts(tape: Path) -> list[tuple[Any, ...]]:
-    """Return the checksums of a tape's statements."""
+    """Return the checksums of a tape's statement texts."""
     return found(tape, "SELECT md5(statement), octet_length(statement) FROM events ORDER BY start_ns, session, seq")
 
 
@@ -57,8 +57,8 @@ def texts(tape: Path) -> list[tuple[Any, ...]]:
     ],
     ids=["cut", "salvage"],
 )
-def test_cut_or_saved_tape_keeps_large_events(tape: Path, tool: Callable[[Path, Path], Any], tmp_path: Path) -> None:
-    """Each large statement is unchanged, and the tape contains the size of the largest event."""
+def test_cut_or_salvaged_tape_keeps_large_events(tape: Path, tool: Callable[[Path, Path], Any], tmp_path: Path) -> None:
+    """Each large statement is unchanged, and tape.json contains the size of the largest event."""
     info = tool(tape, tmp_path / "b.tape")
     assert texts(tmp_path / "b.tape") == texts(tape)
     assert info["largest_event"] == max(size for _, size in texts(tape))
@@ -73,7 +73,7 @@ def test_tapes_with_large_events_are_merged(tape: Path, tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_large_events_are_pseudonymized(tape: Path, tmp_path: Path) -> None:
-    """Each statement is kept, with a different text."""
+    """Each statement is still on the tape, with a different text."""
     pseudonymize(tape, tmp_path / "b.tape", new_key())
     old, new = texts(tape), texts(tmp_path / "b.tape")
     assert len(old) == len(new) == 2 * len(SIZES_MB)
@@ -83,7 +83,7 @@ def test_large_events_are_pseudonymized(tape: Path, tmp_path: Path) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("format_", FORMATS)
 def test_large_events_are_exported_in_each_format(tape: Path, format_: str, tmp_path: Path) -> None:
-    """An export has each statement once, in the order of time. A CSV file has one header."""
+    """The exported file has each statement once, in the order of time. A CSV file has one header."""
     (tmp_path / "work").mkdir()
     out = io.BytesIO()
     assert export(tape, format_, out, tmp_path / "work") == 2 * len(SIZES_MB)

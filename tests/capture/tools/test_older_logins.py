@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small tape has the logins of its sessions, regardless of their age."""
+"""A small part of a tape has the logins of its sessions, even if these are much older."""
 
 from pathlib import Path
 
@@ -10,8 +10,8 @@ from querytape.capture.tools.older_logins import OLDER, OlderLogins
 
 @pytest.mark.slow
 def test_old_logins_are_kept(tmp_path: Path) -> None:
-    """There are 30 parts with a session each. A piece of the last part has the logins of its sessions, with the latest
-    value last.
+    """The tape has 30 parts with one session each. A piece of the last part includes the logins of its sessions, with
+    the latest value last.
     """
     facts = tmp_path / "facts"
     facts.mkdir()

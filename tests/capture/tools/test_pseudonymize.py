@@ -19,8 +19,8 @@ KEY = bytes(range(16))
 
 @pytest.mark.slow
 def test_tape_is_pseudonymized(tmp_path: Path) -> None:
-    """Counts, order, digests and times are kept. Samples, errors and (on request) accounts become pseudonyms. The key
-    can be kept.
+    """Counts, order, digests and times are kept. Samples, errors and (if requested) accounts are replaced by
+    pseudonyms. The key can be stored in a file.
     """
     events: list[dict[str, Any]] = [
         {"statement": f"SELECT * FROM mails WHERE m = 'bob{n}@example.com'", "user": "bob", "host": "bobs.example.com"}
@@ -52,8 +52,8 @@ def test_tape_is_pseudonymized(tmp_path: Path) -> None:
 
 
 def test_ambiguous_statements_are_counted(tmp_path: Path) -> None:
-    """Text that is a value in any sql_mode or character set is replaced. The summary and the tape report the number of
-    such statements.
+    """An ambiguous text is a value in some sql_mode or character set, so it is replaced. The summary and the tape
+    report the number of statements with such a text.
     """
     events = [{"statement": rb"SELECT '\', secretone, 'secrettwo' -- '"}, {"statement": "SELECT 'it\\'s'"}]
     tape = make_tape(tmp_path / "t.tape", events)
@@ -75,7 +75,7 @@ def test_missing_key_file_is_created(tmp_path: Path) -> None:
 
 
 def test_invalid_key_file_is_refused(tmp_path: Path) -> None:
-    """A key file without 32 hexadecimal digits gives a message. No tape is written."""
+    """A key file must have 32 hexadecimal digits. Otherwise, the command prints a message and writes no tape."""
     (tmp_path / "key").write_text("not a key")
     with pytest.raises(InputError, match="expected a key of 32 hexadecimal digits"):
         read_key(tmp_path / "key")

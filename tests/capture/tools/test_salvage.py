@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 @pytest.mark.parametrize(
     "hurt", ["a part is cut", "a part is missing", "no tape.json", "no sessions", "bytes overwritten"]
 )
-def test_readable_parts_are_saved(tmp_path: Path, hurt: str) -> None:
+def test_readable_parts_are_salvaged(tmp_path: Path, hurt: str) -> None:
     """The new tape has all readable parts, is valid, and reports the lost data."""
     tape = built_tape(
         tmp_path / "t.tape", [{"session": 1 + n % 3, "statement": f"SELECT {n}"} for n in range(90)], parts=3
@@ -46,8 +46,8 @@ def test_readable_parts_are_saved(tmp_path: Path, hurt: str) -> None:
     assert ("part-00001.parquet" in warning["text"]) == (lost > 0)
 
 
-def test_tape_without_a_readable_part_cannot_be_saved(tmp_path: Path) -> None:
-    """If no part of a tape can be read, the command reports this and writes no tape."""
+def test_tape_without_a_readable_part_cannot_be_salvaged(tmp_path: Path) -> None:
+    """The command reports this and writes no tape."""
     tape = make_tape(tmp_path, "a")
     for part in (tape / "events").iterdir():
         part.write_bytes(b"gone")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape can be inspected and cut during its capture. A reader never completes the tape of a running capture."""
+"""A tape can be inspected and cut during its capture. Reading the tape of a running capture never completes the tape."""
 
 import json
 import os
@@ -24,8 +24,8 @@ pytestmark = pytest.mark.slow
 
 
 def test_running_capture_can_be_inspected_and_cut(tmp_path: Path) -> None:
-    """A snapshot has the published parts of a tape. `tape cut --last` takes the last minutes. The capture continues to
-    its end.
+    """A snapshot has the parts that were published before it. `tape cut --last` copies the last minutes. The capture
+    continues to its end.
     """
     first, second = pieces(50)
     tape = tmp_path / "t.tape"
@@ -55,8 +55,8 @@ def test_running_capture_can_be_inspected_and_cut(tmp_path: Path) -> None:
     assert list(verify(tape, tmp_path)) == []
 
 
-def test_dropped_parts_stay_in_a_snapshot(tmp_path: Path) -> None:
-    """--keep drops parts from the tape while the snapshot is open."""
+def test_removed_parts_stay_in_an_open_snapshot(tmp_path: Path) -> None:
+    """--keep removes parts from the tape while a snapshot is open."""
     tape = tmp_path / "t.tape"
     capture = Capture(tmp_path / "slow.log", tape, Endless(1_000_000, keep_ns=20 * 10**9))
     cuts = pieces(*range(10, 100, 10))
@@ -75,7 +75,7 @@ def test_dropped_parts_stay_in_a_snapshot(tmp_path: Path) -> None:
 
 
 def test_files_of_a_killed_reader_are_removed(tmp_path: Path) -> None:
-    """The next reader removes files of a killed reader. Files of a live reader are kept."""
+    """The next reader removes the temporary files of the killed reader. Files of a running reader are kept."""
     tape = tmp_path / "t.tape"
     capture = Capture(tmp_path / "slow.log", tape, Endless(part_every_ns=1_000_000))
     (first,) = pieces()

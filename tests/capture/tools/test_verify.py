@@ -31,8 +31,10 @@ def change(tape: Path, key: str, value: Any) -> None:
     write_json(tape / "tape.json", info)
 
 
-def test_damage_is_reported(tmp_path: Path) -> None:
-    """Cases: a missing part, a cut part, missing events in a session, inconsistent numbers and a future version."""
+def test_verify_reports_damage_of_a_tape(tmp_path: Path) -> None:
+    """The damage is a missing part, a cut part, missing events of a session, contradictory numbers or a future format
+    version.
+    """
     tape = make_tape(tmp_path, "a")
     part = tape / "events" / "part-00000.parquet"
     whole = part.read_bytes()
@@ -100,7 +102,7 @@ SET_DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
 
 
 def flip(file: Path) -> None:
-    """Change one bit in the middle of a file."""
+    """Invert one bit in the middle of a file."""
     data = bytearray(file.read_bytes())
     data[8] ^= 1
     file.write_bytes(data)
@@ -109,8 +111,8 @@ def flip(file: Path) -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("dealt", mostly_long([True, False], True), ids=["dealt", "gathered"])
 @pytest.mark.parametrize("damage", SET_DAMAGES)
-def test_damage_of_a_set_is_reported(damage: str, dealt: bool, tmp_path: Path) -> None:
-    """The message has a remedy. Only a dealt set can be dealt again."""
+def test_verify_reports_damage_of_a_set(damage: str, dealt: bool, tmp_path: Path) -> None:
+    """The message says how to repair the set. Only a dealt set can be dealt again."""
     path = made_set(tmp_path, dealt)
     assert list(verify(path, tmp_path)) == []
     how, said = SET_DAMAGES[damage]
@@ -121,8 +123,8 @@ def test_damage_of_a_set_is_reported(damage: str, dealt: bool, tmp_path: Path) -
     assert ("querytape tape deal" in found.saved) == (known_as_dealt and damage != "an extra tape")
 
 
-def test_set_cannot_be_saved_as_one_tape(tmp_path: Path) -> None:
-    """The message explains how to save each tape of the set."""
+def test_set_cannot_be_salvaged_as_one_tape(tmp_path: Path) -> None:
+    """The message explains how to salvage each tape of the set."""
     with pytest.raises(InputError, match="NAME --salvage") as said:
         salvage(made_set(tmp_path, dealt=True), tmp_path / "out")
     assert "`querytape tape set`" in str(said.value)

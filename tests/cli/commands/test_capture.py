@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `querytape capture`: one command per source kind, and detection of a file's kind."""
+"""Tests of `querytape capture`: one command for each source kind, and detection of the kind from the file."""
 
 from pathlib import Path
 
@@ -45,7 +45,7 @@ def test_file_is_captured_by_named_or_detected_kind(log: Path, tmp_path: Path, k
     assert ("slow.log: a slow log (capture slowlog)" in found.stderr) == (not kind)
 
 
-def test_strict_exits_with_1_on_unparsed_lines(log: Path, tmp_path: Path) -> None:
+def test_strict_option_exits_with_1_on_unparsed_lines(log: Path, tmp_path: Path) -> None:
     log.write_text("what is this\n" + LOG + "# Query_time: soon\nSELECT 2;\n" + LOG, encoding="utf-8")
     arguments = ["slowlog", str(log), "-o", str(tmp_path / "t.tape"), "--strict", "--problems"]
     found = CliRunner().invoke(capture_group, arguments, standalone_mode=False)
@@ -53,7 +53,7 @@ def test_strict_exits_with_1_on_unparsed_lines(log: Path, tmp_path: Path) -> Non
     assert f"{log}, line " in found.stdout
 
 
-def test_skipped_rows_are_counted_and_exit_with_4(log: Path, tmp_path: Path) -> None:
+def test_skipped_rows_are_counted_and_give_exit_code_4(log: Path, tmp_path: Path) -> None:
     row = "20240610 06:13:20,db1,app,localhost,7,1,QUERY,shop,'SELECT 1',0\n"
     log.write_text(row + "what is this\n" + row, encoding="utf-8")
     arguments = ["audit", str(log), "-o", str(tmp_path / "t.tape")]
@@ -63,8 +63,8 @@ def test_skipped_rows_are_counted_and_exit_with_4(log: Path, tmp_path: Path) -> 
     assert found.stdout.splitlines()[1] == said
 
 
-def test_unreadable_values_are_counted_and_exit_with_4(tmp_path: Path) -> None:
-    """The output lists the count per column and the first location."""
+def test_unreadable_values_are_counted_and_give_exit_code_4(tmp_path: Path) -> None:
+    """For unreadable values, the output lists the number per column and the first location."""
     path = tmp_path / "a.csv"
     path.write_text("ts,q,took\n1,SELECT 1,2\n2,SELECT 2,fast\n3,SELECT 3,slow\n")
     columns = [f"--column={text}" for text in ("time=ts", "statement=q", "duration=took")]
@@ -78,7 +78,7 @@ def test_unreadable_values_are_counted_and_exit_with_4(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_file_names_may_be_invalid_utf8_but_tape_names_may_not(log: Path, tmp_path: Path) -> None:
+def test_input_names_may_be_invalid_utf8_but_tape_names_may_not(log: Path, tmp_path: Path) -> None:
     odd = tmp_path / "slow\udcff.log"
     odd.write_text(LOG, encoding="utf-8")
     for kind in ([], ["slowlog"]):
@@ -94,7 +94,7 @@ def test_file_names_may_be_invalid_utf8_but_tape_names_may_not(log: Path, tmp_pa
     assert CliRunner().invoke(capture_group, arguments, standalone_mode=False).return_value == 0
 
 
-def test_word_that_is_no_kind_or_file_is_an_unknown_command() -> None:
+def test_word_that_is_neither_kind_nor_file_is_an_unknown_command() -> None:
     found = CliRunner().invoke(capture_group, ["tarot", "-o", "x"])
     assert found.exit_code == 2
     assert "No such command 'tarot'" in found.stderr

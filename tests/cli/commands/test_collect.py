@@ -11,7 +11,7 @@ from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
-def test_run_of_a_single_process_cannot_be_collected(tmp_path: Path) -> None:
+def test_collect_refuses_the_run_of_a_single_process(tmp_path: Path) -> None:
     run = make_run(tmp_path / "a.run", make_tape(tmp_path / "t.tape", [{}]), [{}])
     found = CliRunner().invoke(collect_command, [str(run)])
     assert isinstance(found.exception, InputError)

@@ -18,7 +18,7 @@ def given(**changed: Any) -> dict[str, Any]:
     return {**OPTIONS, "targets": TARGETS, **changed}
 
 
-def test_plan_is_made_from_options_with_defaults(tmp_path: Path) -> None:
+def test_compare_options_and_defaults_make_a_plan(tmp_path: Path) -> None:
     plan = plan_of(Path("t.tape"), ("--pace", "none"), tmp_path / "c", given(rounds=3))
     assert plan.targets == {"a": "mysql://app@old/shop", "b": "mysql://app@new/shop"}
     assert (plan.rounds, plan.warmup, plan.replay) == (3, 0, ("--pace", "none"))
@@ -26,8 +26,8 @@ def test_plan_is_made_from_options_with_defaults(tmp_path: Path) -> None:
     assert plan_of(Path("t.tape"), (), tmp_path / "c", given(query_cache=False)).query_cache is False
 
 
-def test_add_extends_the_plan_of_an_existing_comparison(tmp_path: Path) -> None:
-    """A folder without a plan is refused."""
+def test_add_option_extends_the_plan_of_an_existing_comparison(tmp_path: Path) -> None:
+    """`--add` refuses a folder without a plan."""
     output = tmp_path / "c"
     plan = plan_of(Path("t.tape"), (), output, given(rounds=3))
     with pytest.raises(InputError, match="not a comparison"):
@@ -39,8 +39,8 @@ def test_add_extends_the_plan_of_an_existing_comparison(tmp_path: Path) -> None:
         plan_of(Path("t.tape"), (), output, given(rounds=4))
 
 
-def test_invalid_combinations_are_refused(tmp_path: Path) -> None:
-    """The cases are: no tape, a plan together with a tape, and added rounds for a comparison of `try`."""
+def test_invalid_combinations_of_compare_arguments_are_refused(tmp_path: Path) -> None:
+    """The combinations are no tape, a plan together with a tape, and added rounds for a comparison of `try`."""
     with pytest.raises(click.UsageError, match="expected a TAPE, --plan, or --add"):
         plan_of(None, (), tmp_path / "c", given())
     with pytest.raises(click.UsageError, match="--plan sets the tape"):

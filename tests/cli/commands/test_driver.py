@@ -30,14 +30,14 @@ GIVEN = ["--target", "mysql://a@127.0.0.1/x", "-o", "part.run"]
         ),
     ],
 )
-def test_invalid_options_exit_with_2(words: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_driver_options_exit_with_2(words: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(VARIABLE, raising=False)
     found = CliRunner().invoke(driver_command, ["t.set", *GIVEN, *words])
     assert found.exit_code == 2
     assert message in " ".join(found.output.split())
 
 
-def test_unreachable_lead_is_named_and_no_run_is_written(tmp_path: Path) -> None:
+def test_error_names_the_unreachable_lead_and_no_run_is_written(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{}])
     make_key(tmp_path / "k")
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -9,7 +9,7 @@ from querytape.cli.commands.export import export_command
 from tests.helpers.tapes import make_tape
 
 
-def test_file_and_stdout_get_equal_bytes(tmp_path: Path) -> None:
+def test_export_to_a_file_and_to_stdout_gives_equal_bytes(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "duration_ns": 1000} for n in range(3)])
     out = tmp_path / "t.sql"
     written = CliRunner().invoke(export_command, [str(tape), "--format", "sql", "-o", str(out)])

@@ -21,21 +21,23 @@ def tape(tmp_path: Path) -> Path:
     return make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "duration_ns": 1000} for n in range(9)])
 
 
-def test_text_and_json_show_the_number_of_events(tape: Path) -> None:
+def test_inspect_shows_the_number_of_events_as_text_and_json(tape: Path) -> None:
     text = CliRunner().invoke(inspect_command, [str(tape)])
     assert text.exception is None
     assert max(len(line) for line in text.stdout.splitlines()) <= 80
     assert json.loads(CliRunner().invoke(inspect_command, [str(tape), "--json"]).stdout)["counts"]["events"] == 9
 
 
-def test_tape_equals_itself_and_has_no_problems(tape: Path) -> None:
+def test_tape_compared_with_itself_has_no_differences(tape: Path) -> None:
     assert CliRunner().invoke(inspect_command, [str(tape), "--against", str(tape)]).exit_code == 0
     assert CliRunner().invoke(inspect_command, [str(tape), "--problems"]).stdout == ""
 
 
 @pytest.mark.server
-def test_source_server_reveals_unused_indexes(mysql80: Server, tmp_path: Path) -> None:
-    """Text and JSON list the indexes that no statement of the tape can use. --source excludes --problems."""
+def test_source_option_lists_unused_indexes(mysql80: Server, tmp_path: Path) -> None:
+    """The text and JSON output list the indexes that no statement of the tape can use. --source and --problems exclude
+    each other.
+    """
     mysql80.execute("CREATE DATABASE inspected")
     mysql80.execute("CREATE TABLE inspected.t (id INT PRIMARY KEY, a INT, b INT, KEY k_a (a), KEY k_b (b))")
     events = [{"statement": "SELECT id FROM t WHERE a = 1", "duration_ns": 1000, "user": "app", "db": "inspected"}]
@@ -53,8 +55,8 @@ def test_source_server_reveals_unused_indexes(mysql80: Server, tmp_path: Path) -
         CliRunner().invoke(inspect_command, [path, "--source", mysql80.url(), "--problems"], catch_exceptions=False)
 
 
-def test_html_page_is_private_and_excludes_problems(tape: Path, tmp_path: Path) -> None:
-    """--html also goes together with --json. The output names the path of the page."""
+def test_html_page_is_private(tape: Path, tmp_path: Path) -> None:
+    """--html can be combined with --json, but not with --problems. The output contains the path of the page."""
     page = tmp_path / "t.html"
     done = CliRunner().invoke(inspect_command, [str(tape), "--html", str(page)])
     assert done.exit_code == 0

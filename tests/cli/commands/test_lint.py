@@ -13,9 +13,9 @@ from tests.helpers.tapes import make_tape
 pytestmark = pytest.mark.slow
 
 
-def test_exit_codes_depend_on_fail_on_and_version(tmp_path: Path) -> None:
-    """The exit code is 3 if --fail-on applies, and 4 for a version unknown to the rules. An invalid version exits with
-    2. All other cases exit with 0.
+def test_lint_exit_code_depends_on_fail_on_and_version(tmp_path: Path) -> None:
+    """The exit code is 3 if a --fail-on condition is true, and 4 if the rules do not know the version. An invalid
+    version exits with 2. All other cases exit with 0.
     """
     tape = str(make_tape(tmp_path / "l.tape", [{"statement": "SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT 1"}]))
     way = [tape, "--from", "mysql-5.7", "--to", "mysql-8.4"]
@@ -32,7 +32,7 @@ def test_exit_codes_depend_on_fail_on_and_version(tmp_path: Path) -> None:
     assert "expected mysql-8.4" in refused.output
 
 
-def test_json_lists_every_finding(tmp_path: Path) -> None:
+def test_json_output_lists_every_finding(tmp_path: Path) -> None:
     tape = str(make_tape(tmp_path / "l.tape", [{"statement": "SELECT rank FROM t"}]))
     printed = CliRunner().invoke(lint_command, [tape, "--from", "mysql-5.7", "--to", "mysql-8.0", "--json"])
     assert json.loads(printed.output)["findings"][0]["rule"] == "reserved-word-rank"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `querytape null-server`: it prints its port and ends when standard input closes."""
+"""Tests of `querytape null-server`, which prints its port and ends when its standard input closes."""
 
 import socket
 import subprocess

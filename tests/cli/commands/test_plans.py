@@ -16,8 +16,8 @@ from tests.helpers.tapes import make_tape
 
 
 @pytest.mark.server
-def test_equal_servers_have_equal_plans(shop: Server, tmp_path: Path) -> None:
-    """The command keeps its output folder. A report of two runs reads the plans from this folder."""
+def test_equal_servers_give_equal_plans(shop: Server, tmp_path: Path) -> None:
+    """`plans` keeps its output folder. A report of two runs reads the plans from this folder."""
     events = [{"statement": "SELECT id FROM log WHERE seq > 7", "digest": f"{1:016x}", "db": "shop"}] * 40
     tape = make_tape(tmp_path / "t.tape", events)
     targets = [word for side in "ab" for word in ("--target", f"{side}={shop.url('shop')}")]
@@ -33,7 +33,7 @@ def test_equal_servers_have_equal_plans(shop: Server, tmp_path: Path) -> None:
     assert plans[f"{1:016x}"]["b"][0]["table"] == "log"
 
 
-def test_single_server_is_refused(tmp_path: Path) -> None:
+def test_plans_command_refuses_a_single_server(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     with pytest.raises(InputError, match="--target a=URL and --target b=URL"):
         CliRunner().invoke(

@@ -17,7 +17,7 @@ from querytape.servers.sandbox import Server
 from tests.helpers.tapes import MS, T0, make_tape
 
 
-def test_help_all_lists_every_dangerous_kind_of_statement() -> None:
+def test_help_all_lists_every_kind_of_dangerous_statement() -> None:
     found = CliRunner().invoke(replay_command, ["--help-all"])
     assert all(name in found.output for name in DANGERS if name != "none")
 
@@ -39,8 +39,8 @@ def test_invalid_option_value_shows_the_expected_form(option: str, value: str, m
 
 
 @pytest.mark.parametrize(("broken", "code"), [(0, 0), (1, 4), (50, 4)])
-def test_broken_order_waits_are_reported_once_and_exit_with_4(broken: int, code: int, tmp_path: Path) -> None:
-    """The warning follows the accounting line. After a broken wait, the final data may differ from the captured
+def test_timed_out_order_waits_are_reported_once_and_exit_with_4(broken: int, code: int, tmp_path: Path) -> None:
+    """The warning follows the accounting line. If an order wait timed out, the final data may differ from the captured
     server's data.
     """
     counts = dict.fromkeys(("tape_events", "executed", "filtered", "skipped", "not_sent", "injected"), 1)
@@ -81,7 +81,7 @@ def test_replay_prints_target_progress_and_accounting(mariadb: Server, tmp_path:
 
 @pytest.mark.server
 def test_several_tapes_are_merged_before_the_replay(mariadb: Server, tmp_path: Path) -> None:
-    """The merged tape is written next to the run and keeps the sessions of both tapes apart."""
+    """The merged tape is written next to the run. Sessions of the two tapes stay separate."""
     for name in ("a", "b"):
         events = [{"statement": f"SELECT '{name}', {n}", "start_ns": T0 + n * 10 * MS} for n in range(5)]
         make_tape(tmp_path / f"{name}.tape", events)

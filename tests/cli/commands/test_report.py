@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `querytape report`: exit codes, accepted paths and the gates listed in its help."""
+"""Tests of `querytape report`: exit codes, accepted paths, and the conditions of --fail-on in its help."""
 
 from pathlib import Path
 
@@ -17,11 +17,11 @@ A, B, TAPE = Path("a.run"), Path("b.run"), Path("t.tape")
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
-    """Make a tape and two runs. One digest is three times slower in the second run."""
+    """Make a tape and two runs. In the second run, one digest is three times slower."""
     return slower_runs(tmp_path_factory.mktemp("outputs"))
 
 
-def test_exit_code_is_3_for_gates_2_for_usage_1_for_errors(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
+def test_report_exit_code_is_3_for_gates_and_2_for_wrong_usage(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
     paths = [str(path) for path in runs]
     for arguments, code in (
         ([*paths, "--fail-on", "slower > 0"], 3),
@@ -37,30 +37,30 @@ def test_exit_code_is_3_for_gates_2_for_usage_1_for_errors(runs: tuple[Path, Pat
 
 
 @pytest.mark.long
-def test_json_is_equal_with_and_without_partitions(runs: tuple[Path, Path, Path]) -> None:
+def test_json_report_is_equal_with_and_without_partitions(runs: tuple[Path, Path, Path]) -> None:
     paths, options = [str(path) for path in runs], ("--partitions", "2", "--processes", "2")
     made = [CliRunner().invoke(report_command, [*paths, "--json", "-", *more]).output for more in ((), options)]
     assert made[0].startswith("{")
     assert made[0] == made[1]
 
 
-def test_report_takes_one_or_two_runs_and_the_first_is_the_baseline() -> None:
+def test_report_accepts_one_run_or_a_baseline_and_a_candidate() -> None:
     assert sides_of((TAPE, A)) == (TAPE, [A], [])
     assert sides_of((TAPE, A, B)) == (TAPE, [A], [B])
 
 
 @pytest.mark.parametrize("paths", [(TAPE,), (TAPE, A, B, A)])
-def test_wrong_number_of_paths_is_refused(paths: tuple[Path, ...]) -> None:
+def test_report_refuses_a_wrong_number_of_paths(paths: tuple[Path, ...]) -> None:
     with pytest.raises(click.UsageError, match="expected a tape and one or two runs, or the folder of a comparison"):
         sides_of(paths)
 
 
-def test_help_of_fail_on_lists_every_gate() -> None:
+def test_help_of_fail_on_lists_every_condition() -> None:
     epilog = report_command.epilog or ""
     assert all(f"\n  {name} " in epilog for name in ("slower", "p99_ratio", "throughput_ratio"))
 
 
-def test_show_prints_one_failed_statement_with_values_per_side(tmp_path: Path) -> None:
+def test_show_option_prints_a_failed_statement_with_the_values_of_each_side(tmp_path: Path) -> None:
     paths = [str(path) for path in small_runs(tmp_path)]
     shown = CliRunner().invoke(report_command, [*paths, "--show", "0" * 16], catch_exceptions=False).output
     assert "failures: tape 0, A 0, B 1" in shown

@@ -13,12 +13,12 @@ from querytape.common.errors import FolderError, InputError, OptionError
 
 
 def run(*words: str) -> None:
-    """Run the command and let its exceptions pass."""
+    """Run the command. Exceptions reach the test."""
     CliRunner().invoke(serve_command, list(words), catch_exceptions=False, standalone_mode=False)
 
 
-def test_help_does_not_import_the_web_framework() -> None:
-    """The list of commands does not import the framework either."""
+def test_serve_help_does_not_import_the_web_framework() -> None:
+    """Listing the commands does not import the web framework either."""
     program = (
         "import sys; from querytape.cli.main import group\n"
         "for words in (['--help'], ['serve', '--help']):\n"
@@ -29,14 +29,14 @@ def test_help_does_not_import_the_web_framework() -> None:
     assert done.stdout.strip().endswith("[]")
 
 
-def test_missing_framework_error_shows_the_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_web_framework_error_shows_the_install_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "NEEDED", ("starlette", "no_such_module"))
     with pytest.raises(InputError, match=r"serve needs no_such_module: pip install 'querytape\[serve\]'"):
         run(str(tmp_path))
 
 
-def test_invalid_options_are_refused_before_listening(tmp_path: Path) -> None:
-    """The cases are: a missing folder, a token file readable by others, a key without certificate, and an address of
+def test_invalid_serve_options_are_refused_before_listening(tmp_path: Path) -> None:
+    """The test gives a missing folder, a token file readable by others, a key without a certificate, or an address of
     all interfaces.
     """
     with pytest.raises(FolderError, match="missing"):

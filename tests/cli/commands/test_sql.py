@@ -14,7 +14,7 @@ from tests.helpers.tapes import make_tape
 pytestmark = pytest.mark.slow
 
 
-def test_run_and_tape_tables_print_as_rows_csv_or_json(tmp_path: Path) -> None:
+def test_tables_of_runs_and_tapes_are_printed_as_rows_csv_or_json(tmp_path: Path) -> None:
     runs = small_runs(tmp_path)
     count = "SELECT count(*) AS n FROM outcomes JOIN tape_events USING (session, seq)"
     for shape, wanted in (("csv", "n\n60\n"), ("json", '{"n": 60}\n')):
@@ -31,15 +31,15 @@ def test_run_and_tape_tables_print_as_rows_csv_or_json(tmp_path: Path) -> None:
     assert isinstance(failed.exception, InputError)
 
 
-def test_refused_statements_and_missing_folders_are_plain_errors(tmp_path: Path) -> None:
+def test_refused_statements_and_missing_folders_give_plain_errors(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "e.tape", [{"statement": "SELECT 1"}])
     assert isinstance(CliRunner().invoke(sql_command, [str(tape), "-c", "SELEKT"]).exception, InputError)
     assert isinstance(CliRunner().invoke(sql_command, [str(tmp_path / "x"), "-c", "SELECT 1"]).exception, FolderError)
 
 
-def test_views_show_statement_texts_with_values(tmp_path: Path) -> None:
-    """View `failed` of a run contains the texts of failed statements. View `event_texts` contains each statement of a
-    tape.
+def test_sql_views_show_statement_texts_with_values(tmp_path: Path) -> None:
+    """The view `failed` of a run contains the texts of failed statements. The view `event_texts` of a tape contains the
+    text of each statement.
     """
     tape, _, b = small_runs(tmp_path)
     wanted = "SELECT errno, text FROM failed"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of `querytape tape`: each subcommand writes a new tape or names a missing option."""
+"""Tests of `querytape tape`. Each subcommand writes a new tape or names a missing option."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def events(path: Path) -> int:
     return int(open_folder("tape", path).info["counts"]["events"])
 
 
-def test_tape_is_cut_by_time_filtered_by_user_and_merged(tape: Path, tmp_path: Path) -> None:
+def test_tape_can_be_cut_filtered_by_user_and_merged(tape: Path, tmp_path: Path) -> None:
     assert run("cut", tape, "--from", "2023-11-14T22:13:23", "-o", tmp_path / "late.tape").exception is None
     assert run("filter", tape, "--user", "u0", "-o", tmp_path / "u0.tape").exception is None
     merged = run("merge", tmp_path / "late.tape", tmp_path / "u0.tape", "-o", tmp_path / "both.tape")
@@ -46,11 +46,11 @@ def test_tape_is_cut_by_time_filtered_by_user_and_merged(tape: Path, tmp_path: P
     ("command", "expected"),
     [("cut", "expected --from, --to, both, or --last"), ("filter", "expected at least one of --user")],
 )
-def test_cut_and_filter_require_an_option(command: str, expected: str, tape: Path, tmp_path: Path) -> None:
+def test_tape_cut_and_filter_require_an_option(command: str, expected: str, tape: Path, tmp_path: Path) -> None:
     assert expected in str(run(command, tape, "-o", tmp_path / "x.tape").exception)
 
 
-def test_verify_accepts_an_intact_tape_and_names_a_changed_file(tmp_path: Path) -> None:
+def test_verify_accepts_an_undamaged_tape_and_names_a_changed_file(tmp_path: Path) -> None:
     log = CHECKOUT / "tests" / "samples" / "mysql-8.0.slow.log"
     tape = capture(log, tmp_path / "t.tape").path
     assert run("verify", tape).return_value == 0
@@ -59,7 +59,7 @@ def test_verify_accepts_an_intact_tape_and_names_a_changed_file(tmp_path: Path) 
     assert (found.return_value, "events/part-00000.parquet" in found.stdout + found.stderr) == (1, True)
 
 
-def test_cut_times_are_relative_to_the_first_event(tmp_path: Path) -> None:
+def test_times_of_tape_cut_are_relative_to_the_first_event(tmp_path: Path) -> None:
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * SECOND} for n in range(5)]
     tape = make_tape(tmp_path / "t.tape", events)
     result = run("cut", tape, "--from", "+2s", "--to", "+4s", "-o", tmp_path / "c.tape")
@@ -67,8 +67,10 @@ def test_cut_times_are_relative_to_the_first_event(tmp_path: Path) -> None:
     assert open_folder("tape", tmp_path / "c.tape").info["counts"]["events"] == 2
 
 
-def test_deal_splits_a_tape_into_an_even_set(tmp_path: Path) -> None:
-    """The output shows the load of each tape. The commands `cut`, `pseudonymize` and `verify` accept the set."""
+def test_deal_distributes_a_tape_evenly(tmp_path: Path) -> None:
+    """The output shows the load of each tape. The commands `cut`, `pseudonymize` and `verify` accept the set of these
+    tapes.
+    """
     tape = mixed_tape(tmp_path / "m.tape", 30, 600)
     dealt = run("deal", tape, 3, "-o", tmp_path / "m.set")
     assert dealt.exception is None
@@ -83,15 +85,15 @@ def test_deal_splits_a_tape_into_an_even_set(tmp_path: Path) -> None:
     assert events(tmp_path / "p.tape") == 600
 
 
-def test_deal_warns_about_one_session_with_most_of_the_load(tmp_path: Path) -> None:
+def test_deal_warns_if_one_session_has_most_of_the_load(tmp_path: Path) -> None:
     rows = [{"statement": "SELECT 1", "session": 1 + (n > 90) * (n - 90)} for n in range(100)]
     dealt = run("deal", make_tape(tmp_path / "t.tape", rows), 2, "-o", tmp_path / "t.set")
     assert "the heaviest tape has 1.82 times the mean load" in dealt.stdout
     assert "UNEVEN: session 1 has 91% of the load" in dealt.stdout
 
 
-def test_folder_of_tapes_becomes_a_set(tmp_path: Path) -> None:
-    """The output shows the counts of the whole set. `verify` names a damaged tape."""
+def test_gather_makes_a_set_from_a_folder_of_tapes(tmp_path: Path) -> None:
+    """The output shows the counts of the whole set. `verify` names the damaged tape of a set."""
     folder = tmp_path / "all"
     folder.mkdir()
     for number in (1, 2):

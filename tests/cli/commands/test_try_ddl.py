@@ -66,10 +66,12 @@ def run_try(tape: Path, data: Path, folder: Path, *ddl: str, rounds: int = 1) ->
     return CliRunner().invoke(try_command, [*words, "--", "--pace", "none"], standalone_mode=False)
 
 
-def test_useful_index_makes_its_read_faster(
+def test_useful_index_makes_the_indexed_read_faster(
     tape: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The report shows the changed plans and a verdict for the write. The original data folder stays unchanged."""
+    """The report shows the changed plans and a verdict for the write. The data folder given by the user stays
+    unchanged.
+    """
     made: list[Path] = []
 
     def noted(prefix: str, room: Path) -> Path:
@@ -108,7 +110,7 @@ def test_useful_index_makes_its_read_faster(
 
 
 @pytest.mark.long
-def test_useless_index_makes_no_read_faster(tape: Path, data: Path, tmp_path: Path) -> None:
+def test_useless_index_does_not_make_a_read_faster(tape: Path, data: Path, tmp_path: Path) -> None:
     folder = tmp_path / "c"
     done = run_try(tape, data, folder, "ALTER TABLE t ADD INDEX k_name (name)", "ALTER TABLE t ADD INDEX k_note (note)")
     assert done.exception is None, done.exception
@@ -118,9 +120,9 @@ def test_useless_index_makes_no_read_faster(tape: Path, data: Path, tmp_path: Pa
     assert len([row for row in report["servers"]["differences"] if not row["folded"]]) == 2
 
 
-def test_failing_ddl_ends_before_the_replay(tape: Path, data: Path, tmp_path: Path) -> None:
-    """Three cases fail: a statement that the server refuses, a statement that is not DDL, and a target that is not a
-    private copy.
+def test_try_ends_before_the_replay_if_the_ddl_fails(tape: Path, data: Path, tmp_path: Path) -> None:
+    """The cases are a statement that the server refuses, a statement that is not DDL, and a target without a private
+    copy.
     """
     done = run_try(tape, data, tmp_path / "c", "ALTER TABLE t ADD INDEX k (customer)", "ALTER TABLE t ADD INDEX k (id)")
     assert isinstance(done.exception, InputError)

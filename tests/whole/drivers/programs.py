@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test programs of the drivers: their build (once, into build/drivers) and their command lines. A missing toolchain
-is reported.
-"""
+"""The test programs that use the drivers. They are built once, into build/drivers. A missing toolchain is reported."""
 
 import shutil
 import subprocess
@@ -13,8 +11,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BUILT = HERE.parents[2] / "build" / "drivers"
 BUILD_TIMEOUT_S = 900
-# One statement of the workload fails on purpose. --force continues after it, and the exit code of the client still
-# reports other failures.
+# One statement of the workload fails on purpose. With --force, the client continues after this statement, and its exit
+# code still reports other failures.
 CLI = (
     "mariadb --no-defaults --comments --protocol=tcp --skip-ssl --host=$QT_HOST --port=$QT_PORT --user=$QT_USER --force"
     f" --default-character-set=utf8mb4 $QT_DB < '{HERE / 'cli' / 'workload.sql'}' || test $? -eq 1"
@@ -24,7 +22,9 @@ PYTHON_LIBRARIES = ("pymysql", "mysql-connector-python", "mysqlclient", "asyncmy
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver: its command line, and its build function, which returns the reason of a failed build or None."""
+    """A driver, with its command line and its build function. The build function returns the reason of a failure, or
+    None.
+    """
 
     name: str
     build: Callable[[], str | None]
@@ -33,7 +33,7 @@ class Driver:
 
 
 def build_python() -> str | None:
-    """Make a virtual environment with the Python drivers."""
+    """Create a virtual environment with the Python drivers."""
     python = BUILT / "python" / "bin" / "python"
     if python.exists():
         return None
@@ -58,7 +58,7 @@ def build_go() -> str | None:
 
 
 def build_java() -> str | None:
-    """Download both connectors and compile java/Workload.java."""
+    """Download both Java connectors and compile java/Workload.java."""
     folder = BUILT / "java"
     if not list(folder.glob("mysql-connector-j-*.jar")):
         copy = ["mvn", "-q", "dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
@@ -68,23 +68,23 @@ def build_java() -> str | None:
 
 
 def build_rust() -> str | None:
-    """Compile a copy of rust/ with cargo, which writes its lock file next to that copy."""
+    """Compile a copy of rust/ with cargo, which writes its lock file into the copy."""
     shutil.copytree(HERE / "rust", BUILT / "rust", dirs_exist_ok=True)
     return _run(["cargo", "build", "--quiet"], cwd=BUILT / "rust")
 
 
 def build_php() -> str | None:
-    """Check that PHP has both extensions. PHP needs no build."""
+    """Check that PHP has both MySQL extensions. The PHP program needs no build."""
     return _run(["php", "-r", "exit(extension_loaded('mysqli') && extension_loaded('pdo_mysql') ? 0 : 1);"])
 
 
 def build_cli() -> str | None:
-    """Check that the command line client exists. It needs no build."""
+    """Check that the command line client exists. The client needs no build."""
     return _run(["mariadb", "--version"])
 
 
 def _run(command: Sequence[str], cwd: Path | None = None) -> str | None:
-    """Run a build step. Return its error in one line, or None."""
+    """Run a build step. Return its error on one line, or None."""
     if shutil.which(command[0]) is None:
         return f"no {command[0]} on this machine"
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=BUILD_TIMEOUT_S)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real drivers: the tape contains the same commands as the server's log, and a replay ends with the same tables.
-
-`make test-long args="tests/whole/drivers -k go"` runs one driver. A driver that cannot be built here is reported.
+"""Tests with real drivers. The tape has the same commands as the server's log, and a replay ends with the same tables.
+`make test-long args="tests/whole/drivers -k go"` runs one driver. If a driver cannot be built, the test is skipped with
+a reason.
 """
 
 import os
@@ -27,7 +27,7 @@ from .programs import DRIVERS, HERE
 
 LOGS = {"general_log": "general.log", "slow_query_log": "slow.log"}
 TABLES = ("items", "large", "steps", "loaded")
-# The tape's command names and their names in the general log.
+# For each command name on the tape, its name in the general log.
 COMMANDS = {
     "query": "Query",
     "prepare": "Prepare",
@@ -37,22 +37,22 @@ COMMANDS = {
     "long_data": "Long Data",
     "init_db": "Init DB",
 }
-# An entry of the general log: an optional time, the connection id and the command.
+# An entry of the general log: an optional time, the connection id, and the command.
 ENTRY = re.compile(
     rb"^(?:\d{6} +\d+:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+Z)?\t+ *(\d+) (Connect|Quit|%s|Reset stmt|Change user"
     rb"|Reset Connection|Set option|Ping|Statistics|Fetch|Bulk_execute)(?:\t|\n|$)"
     % "|".join({*COMMANDS.values()}).encode(),
     re.M,
 )
-# SQL statements that the server logs a second time as a protocol command.
+# Statements that the server logs a second time under the name of a protocol command.
 LOGGED_TWICE = {b"PREPARE": "Prepare", b"EXECUTE": "Execute", b"DEALLOCATE": "Close stmt"}
-# Commands that the server logs without text, or with values in place of `?`.
+# Commands that the server logs without a text, or with values in place of `?`.
 WITHOUT_TEXT = ("Execute", "Close stmt", "Long Data")
 
 
 @dataclass(frozen=True)
 class Said:
-    """One command of a connection: its name in the general log, its text, and whether it failed (None if unknown)."""
+    """A command of a connection: its name in the general log, its text, and whether it failed. None means unknown."""
 
     command: str
     text: bytes
@@ -81,14 +81,14 @@ def fresh(server: Server) -> None:
 
 
 def run(name: str, port: int) -> None:
-    """Run a driver's program against a port."""
+    """Run the program of a driver against a port."""
     env = {"QT_HOST": "127.0.0.1", "QT_PORT": str(port), "QT_USER": "root", "QT_PASSWORD": "", "QT_DB": "shop"}
     done = subprocess.run(DRIVERS[name].command, env=os.environ | env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]
 
 
 def log_entries(server: Server) -> Iterator[tuple[int, str, bytes]]:
-    """Yield (connection id, command, text) for each entry of the server's general log."""
+    """Yield (connection id, command, text) of each entry in the server's general log."""
     log = (server.datadir / LOGS["general_log"]).read_bytes()
     entries = list(ENTRY.finditer(log))
     for entry, following in zip(entries, [*entries[1:], None], strict=True):
@@ -106,14 +106,14 @@ def logged(server: Server) -> dict[int, list[Said]]:
 
 
 def record_logs(server: Server, on: bool) -> None:
-    """Enable or disable the server's general log and slow log. Every statement counts as slow."""
+    """Enable or disable the server's general log and slow log. The slow log then contains every statement."""
     server.execute("SET GLOBAL long_query_time = 0")
     for log in LOGS:
         server.execute(f"SET GLOBAL {log} = {'ON' if on else 'OFF'}")
 
 
 def ran(server: Server, threads: Container[int]) -> dict[int, list[bytes]]:
-    """Return the executed statements with their values, grouped by connection, from the server's general log."""
+    """Return the executed statements with their values from the server's general log, grouped by connection."""
     statements: dict[int, list[bytes]] = defaultdict(list)
     for connection, command, text in log_entries(server):
         if connection in threads and command in ("Query", "Execute"):
@@ -122,7 +122,7 @@ def ran(server: Server, threads: Container[int]) -> dict[int, list[bytes]]:
 
 
 def ran_on_tape(tape: Path, threads: Container[int]) -> dict[int, list[bytes]]:
-    """Return the executed statements with their values, grouped by connection, from the tape of a log."""
+    """Return the executed statements with their values from the tape of a log, grouped by connection."""
     statements: dict[int, list[bytes]] = defaultdict(list)
     with duckdb.connect() as con:
         for thread, text in con.execute(
@@ -135,12 +135,12 @@ def ran_on_tape(tape: Path, threads: Container[int]) -> dict[int, list[bytes]]:
 
 
 def bare(text: bytes) -> bytes:
-    """Return a statement without surrounding blanks and final semicolons, which the slow log omits."""
+    """Return a statement as the slow log writes it, without surrounding blanks and final semicolons."""
     return text.strip().rstrip(b";").rstrip()
 
 
 def taped(tape: Path) -> dict[int, list[Said]]:
-    """Return the commands on a tape, grouped by connection."""
+    """Return the commands of a tape, grouped by connection."""
     said: dict[int, list[Said]] = defaultdict(list)
     with duckdb.connect() as con:
         for thread, command, text, db, errno in con.execute(
@@ -201,7 +201,7 @@ def contents(server: Server) -> dict[str, list[tuple[object, ...]]]:
 def test_driver_workload_is_captured_and_replayed(
     name: str, pair: tuple[Server, Server], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """The test captures packets, the general log and the slow log. A replay of each ends with the same tables."""
+    """The test captures packets, the general log and the slow log. The replay of each tape ends with the same tables."""
     if why := DRIVERS[name].build():
         skip_loudly(request, f"the driver {name} is not tried: {why}")
     original, target = pair
@@ -223,7 +223,7 @@ def test_driver_workload_is_captured_and_replayed(
     )
     accounting(summary)
     reasons = summary.info["accounting"]["reasons"]
-    reasons["skipped"].pop("nothing_to_close", None)  # already closed by a reset, or its PREPARE failed
+    reasons["skipped"].pop("nothing_to_close", None)  # a reset has already closed the statement, or its PREPARE failed
     assert reasons == {"skipped": {"connect_by_replayer": summary.info["sessions"]["opened"]}}, reasons
     expected, found = contents(original), contents(target)
     for table in TABLES:
@@ -232,11 +232,10 @@ def test_driver_workload_is_captured_and_replayed(
 
 
 def compare_logs(original: Server, target: Server, tmp_path: Path, threads: Container[int]) -> None:
-    """Check that tapes of the server's own logs contain the executed statements, and that their replays end with the
-    same tables.
-
-    Both logs show executions with their values, so executed statements are compared by connection. The logs lack the
-    file of a LOAD DATA LOCAL. On MariaDB they also lack the values of a bulk execution. Both are counted as skipped.
+    """Check that tapes of the server's logs have the executed statements, and that replays end with the same tables.
+    Both logs show executions with their values, so the executed statements of each connection are compared. The logs
+    lack the file of a LOAD DATA LOCAL. MariaDB's logs also lack the values of a bulk execution. Both kinds of
+    statements are counted as skipped.
     """
     want, expected = ran(original, threads), contents(original)
     for source, log in (("general", "general_log"), ("slowlog", "slow_query_log")):
@@ -259,14 +258,14 @@ def compare_logs(original: Server, target: Server, tmp_path: Path, threads: Cont
 
 
 def without_execute(statements: list[bytes]) -> list[bytes]:
-    """Return the statements without textual EXECUTEs. The slow log contains only the prepared statement that an EXECUTE
-    runs.
+    """Return the statements without the text of each EXECUTE. The slow log contains only the prepared statement that an
+    EXECUTE runs.
     """
     return [text for text in statements if not text.upper().startswith(b"EXECUTE ")]
 
 
 def not_equal(want: list[bytes], got: list[bytes]) -> Iterator[str]:
-    """Yield the differences between two lists of statements. The parts of a multi-statement may be separate in `got`."""
+    """Yield the differences between two lists of statements. In `got`, the parts of a multi-statement may be separate."""
     rest = list(got)
     for text in want:
         at = 0

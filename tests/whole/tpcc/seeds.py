@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Count the replays of the small TPC-C that end with different rows, for the table in docs/order.md.
-
-`python -m tests.whole.tpcc.seeds --seeds 20` prints a line for each server, source and client type: statements
-(alternately text and prepared), or CALL. Every second seed has foreign keys. Two servers run in parallel.
+"""Count the replays of the small TPC-C that end with different rows. docs/order.md has the resulting table. `python -m
+tests.whole.tpcc.seeds --seeds 20` prints a line for each server, source and type of client. A client sends statements
+(alternately text and prepared) or CALLs. Every second seed has foreign keys. Two servers run in parallel.
 """
 
 import argparse
@@ -25,7 +24,7 @@ WAYS = {"statements": ("text", "prepared"), "CALL": ("procedures",)}
 
 @dataclass
 class Cell:
-    """The results of all seeds for one server, source and client type."""
+    """The results of all seeds for one server, source and type of client."""
 
     kind: str
     source: str
@@ -36,7 +35,7 @@ class Cell:
     broken: int = 0
 
     def line(self) -> str:
-        """Return the results as a row of the table."""
+        """Return the results as one row of the table."""
         seeds = f"{self.different} of {self.seeds}"
         return f"| {self.kind} | {self.source} | {self.way} | {seeds} | {self.broken:,} of {self.waits:,} |"
 
@@ -47,7 +46,7 @@ def main() -> None:
     parser.add_argument("--servers", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--sources", nargs="+", choices=SOURCES, default=SOURCES)
     given = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs this with `&` ignores SIGINT
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that starts this program with `&` ignores SIGINT
     if why := workload.build():
         parser.error(why)
     print(f"{CLIENTS} clients, {ROUNDS} rounds", flush=True)
@@ -65,9 +64,9 @@ def try_server(kind: str, sources: Sequence[str], seeds: int) -> list[str]:
 
 
 def try_cell(server: Server, cell: Cell, seeds: int) -> Cell:
-    """Record and replay with each seed. Print every difference from the original."""
-    # The text dialect is excluded: MariaDB's general log joins the statements of a multi-statement and does not show
-    # that the session allowed multi-statements.
+    """Record and replay the workload with each seed. Print every difference from the original."""
+    # The text dialect is excluded. MariaDB's general log joins the parts of a multi-statement, and does not show that
+    # the session allowed multi-statements.
     no_text = cell.source == "general" and cell.kind.startswith("mariadb")
     dialects = [each for each in WAYS[cell.way] if each != "text" or not no_text]
     for seed in range(1, seeds + 1):

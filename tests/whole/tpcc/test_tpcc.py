@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small TPC-C in three dialects, captured from packets, slow log and general log: a replay on a restored copy ends
-with the same rows.
-
-The variants have foreign keys, no foreign keys, or procedures that commit.
+"""A small TPC-C in three dialects, captured from packets, slow log and general log. A replay on a restored copy ends
+with the same rows. The variants have foreign keys, no foreign keys, or procedures that commit.
 """
 
 from collections.abc import Iterator
@@ -35,7 +33,7 @@ SOURCES = ("packets", "slowlog", "general")
 
 @pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
-    """Provide each kind of server. All workloads of one kind share the server."""
+    """Provide each kind of server. All workloads on one kind of server share the server."""
     if why := workload.build():
         skip_loudly(request, f"{why}: the TPC-C is not replayed")
     if find_program(request.param) is None:
@@ -46,7 +44,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
 
 @contextmanager
 def started(kind: str) -> Iterator[Server]:
-    """Start a server that logs every statement to the file that `record` reads."""
+    """Start a server that writes every statement to the log file that `record` reads."""
     with start_server(kind) as server:
         server.execute(f"SET GLOBAL slow_query_log_file = '{server.folder / 'data' / 'tpcc.slow'}'")
         server.execute(f"SET GLOBAL general_log_file = '{server.folder / 'data' / 'tpcc.gen'}'")
@@ -56,16 +54,16 @@ def started(kind: str) -> Iterator[Server]:
         yield server
 
 
-# Number of recordings. TOLERATED of them may have an unknown order, because MySQL may send answers in a different order
-# than its commits.
+# Number of recordings. In TOLERATED of them, the order may be unknown, because the order of MySQL's answers may differ
+# from the order of its commits.
 RECORDINGS, TOLERATED = 3, 1
 
 
-BEGUN_AGAIN = {1020, 1213}  # the programs repeat a transaction after these errors
+BEGUN_AGAIN = {1020, 1213}  # after these errors, the clients repeat the transaction
 
 
 def record(server: Server, source: str, dialect: str, tape: Path, **more: Any) -> None:
-    """Run the clients and make a tape of their traffic."""
+    """Run the clients, and make a tape of their traffic."""
     if source == "packets":
         with recording(server.port, tape):
             workload.drive(server.port, dialect, CLIENTS, ROUNDS, **more)
@@ -81,7 +79,7 @@ def record(server: Server, source: str, dialect: str, tape: Path, **more: Any) -
 
 
 def replayed(server: Server, tape: Path, output: Path) -> RunSummary:
-    """Replay in commit order at full speed. Check that the accounting balances and all events are sent."""
+    """Replay in commit order at full speed. Check that the accounting balances, and that all events are sent."""
     given = options(server, output, pace=Pace("none"), overrides=Overrides(clock=True), commit_order=True)
     summary = replay(tape, given)
     assert accounting(summary)[3] == 0
@@ -93,10 +91,9 @@ def replayed(server: Server, tape: Path, output: Path) -> RunSummary:
 def test_tpcc_replay_in_commit_order_ends_with_the_original_rows(
     server: Server, dialect: str, source: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """CHECKSUM TABLE and all rows are equal, and the replay has no new errors.
-
-    The text dialect is not tested with MariaDB's general log, which joins the statements of a multi-statement. The log
-    does not show that the session allowed multi-statements.
+    """CHECKSUM TABLE and all rows are equal. The replay has no new errors. The text dialect is not tested with
+    MariaDB's general log. This log joins the parts of a multi-statement, and does not show that the session allowed
+    multi-statements.
     """
     if source == "packets":
         may_capture(request)
@@ -113,7 +110,7 @@ def test_tpcc_replay_in_commit_order_ends_with_the_original_rows(
 
 
 def recorded_and_replayed(server: Server, dialect: str, source: str, folder: Path, keys: bool) -> int:
-    """Record and replay once. Return the number of rows that differ from the original."""
+    """Record and replay the workload once. Return the number of rows that differ from the original."""
     workload.create(server, keys=keys)
     record(server, source, dialect, folder / "t.tape")
     checksums, rows = workload.checksums(server), workload.contents(server)
@@ -129,8 +126,8 @@ def recorded_and_replayed(server: Server, dialect: str, source: str, folder: Pat
 def test_procedures_that_commit_give_no_new_errors(
     server: Server, source: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """The log shows only the end of a CALL that begins and commits a transaction. Overlapping calls may therefore be
-    replayed in another order, and rows may differ.
+    """For a CALL that begins and commits a transaction, the log shows only the end of the CALL. Overlapping calls may
+    therefore be replayed in another order, and rows may differ.
     """
     if source == "packets":
         may_capture(request)
@@ -144,6 +141,6 @@ def test_procedures_that_commit_give_no_new_errors(
 
 
 def errors_of(tape: Path) -> set[int]:
-    """Return the error numbers on the tape. If the log contains no errors, return the numbers in BEGUN_AGAIN."""
+    """Return the error numbers on the tape. If the source is a log without error numbers, return BEGUN_AGAIN."""
     known = {row[0] for row in query(f"SELECT DISTINCT errno FROM '{tape}/events/*.parquet'")}
     return known - {0} if known != {None} else BEGUN_AGAIN

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The small TPC-C: functions to compile its program, create its schema with seeded rows, and run its clients."""
+"""The small TPC-C: functions that compile its program, create its schema with seeded rows, and run its clients."""
 
 import random
 import shutil
@@ -25,7 +25,7 @@ KEYS = (
 
 
 def build() -> str | None:
-    """Compile the program. Return the reason of a failure, or None."""
+    """Compile the client program. Return the reason of a failure, or None."""
     if shutil.which("go") is None:
         return "no go on this machine"
     command = ["go", "build", "-o", str(BUILT), "."]
@@ -34,9 +34,8 @@ def build() -> str | None:
 
 
 def create(server: Server, warehouses: int = 1, keys: bool = False, inside: bool = False) -> None:
-    """Create the schema `shop` with the same initial rows each time.
-
-    `keys`: with foreign keys. `inside`: the procedures begin and commit the transactions instead of the client.
+    """Create the schema `shop`, each time with the same rows. `keys`: the tables have foreign keys. `inside`: the
+    procedures, not the client, begin and commit the transactions.
     """
     server.execute("DROP DATABASE IF EXISTS shop")
     server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
@@ -74,7 +73,7 @@ def fill(server: Server, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
 
 
 def drive(port: int, dialect: str, clients: int, rounds: int, **more: object) -> str:
-    """Run the clients through a loopback port. Return the program's summary of them."""
+    """Run the clients against a loopback port. Return the summary that the program prints."""
     dsn = f"root@tcp(127.0.0.1:{port})/shop?tls=false&multiStatements=true"
     given = {"dialect": dialect, "clients": clients, "rounds": rounds, **more}
     command = [str(BUILT), "-dsn", dsn, *(f"-{key}={value}" for key, value in given.items())]

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The workload of the driver tests for the mysql and mariadb command line clients.
+-- The workload of the driver tests for the command line clients mysql and mariadb.
 INSERT INTO steps (what) VALUES ('text');
 /* app:shop */ SELECT COUNT(*) FROM steps;
 SELECT nothing FROM nowhere;

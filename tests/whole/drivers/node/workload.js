@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shared driver workload in Node.js: `node workload.js mysql2|mariadb`.
+// The common workload of the driver tests in Node.js: `node workload.js mysql2|mariadb`.
 'use strict';
 
 const fs = require('fs');

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shared driver workload in Python: `workload.py LIBRARY` with pymysql, connector_pure, mysqlclient or asyncmy."""
+"""The common workload of the driver tests in Python: `workload.py LIBRARY`. LIBRARY is pymysql, connector_pure,
+mysqlclient or asyncmy.
+"""
 
 import asyncio
 import datetime
@@ -29,7 +31,7 @@ ROW = (
 
 
 def connect(library: str) -> Any:
-    """Return a connection of the library without TLS."""
+    """Open a connection without TLS through the given library."""
     if library == "pymysql":
         import pymysql
 
@@ -84,7 +86,7 @@ def fails(cursor: Any, statement: str, args: Any = None) -> None:
 
 
 def text(con: Any, cursor: Any) -> None:
-    """Use the text protocol, with comments before and after a statement."""
+    """Use the text protocol, with comments before and after statements."""
     cursor.execute("INSERT INTO steps (what) VALUES ('text')")
     cursor.execute("/* app:shop */ SELECT COUNT(*) FROM steps -- behind")
     cursor.fetchall()
