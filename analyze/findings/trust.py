@@ -107,7 +107,7 @@ def _comparison(report: Report) -> Iterator[Finding]:
         yield Finding(
             Severity.INFORMATION,
             "Each side has fewer than 3 rounds, so the intervals exclude the variation between server starts."
-            " Use querytape compare with --rounds 5 to include it.",
+            " Use querytape compare with --rounds 5 to include this variation.",
         )
     if report.unpaired_rounds:
         yield Finding(
@@ -308,7 +308,7 @@ def unknown_plans(report: Report) -> Iterator[Finding]:
     yield Finding(
         Severity.INFORMATION,
         f"Query plans are unknown for {len(unknown):,} of {plural(len(slower), 'statement')} that are or may be slower."
-        f" To get them, run querytape plans {report.tape.path} --target a={a} --target b={b} -o again.plans,"
+        f" To get the plans, run querytape plans {report.tape.path} --target a={a} --target b={b} -o again.plans,"
         " then repeat this report with --plans again.plans.",
     )
 

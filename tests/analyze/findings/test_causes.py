@@ -192,7 +192,7 @@ def test_sql_mode_explains_new_errors() -> None:
         first = with_causes(made).differences[0]
         assert (first.text, first.changed) == (("m", ("slow",)) if changed else ("t", ())), (errno, what)
         if changed:
-            assert reason_text(first) == "m: 1 changed statement fails with an error that this difference can cause"
+            assert reason_text(first) == "m: 1 changed statement fails with an error that the difference can cause"
 
 
 def test_statistics_do_not_explain_errors() -> None:

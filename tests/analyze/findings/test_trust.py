@@ -260,7 +260,7 @@ def test_unknown_plans_of_slower_statements_are_counted(comparison: Report) -> N
     report = replace(comparison, written=written, query_plans={})
     (found,) = unknown_plans(report)
     assert found.text.startswith(
-        "Query plans are unknown for 2 of 2 statements that are or may be slower. To get them, "
+        "Query plans are unknown for 2 of 2 statements that are or may be slower. To get the plans, "
     )
     assert "run querytape plans " in found.text
     assert found.text.endswith(" -o again.plans, then repeat this report with --plans again.plans.")
