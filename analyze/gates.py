@@ -67,15 +67,17 @@ def _ratio(
 
 
 GATES: dict[str, Gate] = {
-    "slower": Gate("digests that are slower", _verdicts(SLOWER)),
-    "faster": Gate("digests that are faster", _verdicts(FASTER)),
+    "slower": Gate("digests that are slower in B", _verdicts(SLOWER)),
+    "faster": Gate("digests that are faster in B", _verdicts(FASTER)),
     "unstable": Gate("digests whose interval crosses the margin", _verdicts(UNSTABLE)),
     "inconclusive": Gate("digests without a verdict", _verdicts(INCONCLUSIVE)),
     "new_errors": Gate(
         "events that fail only in B, or with a different error in B",
         _errors(*NEW_ERRORS),
     ),
-    "failed_on_both": Gate("new_errors that also fail in A but succeeded on the tape", _errors(ON_BOTH)),
+    "failed_on_both": Gate(
+        "events that fail in A and B but succeeded on the tape (also counted in new_errors)", _errors(ON_BOTH)
+    ),
     "gone_errors": Gate("events that no longer fail", _errors("gone")),
     "different_results": Gate(
         "events with different results for unknown reasons",
@@ -83,13 +85,13 @@ GATES: dict[str, Gate] = {
     ),
     "stalls": Gate("stalls of B (or of the only run)", _stalls),
     "problems": Gate(
-        "findings of severity problem",
+        "findings with severity 'problem'",
         lambda report: sum(1 for finding in report.trust if finding.severity is Severity.PROBLEM),
     ),
-    "p50_ratio": Gate("median service time, B over A", _ratio("service_p50_ns")),
-    "p95_ratio": Gate("p95 service time, B over A", _ratio("service_p95_ns")),
-    "p99_ratio": Gate("p99 service time, B over A", _ratio("service_p99_ns")),
-    "throughput_ratio": Gate("statements per second, B over A", _ratio("per_second")),
+    "p50_ratio": Gate("median service time, B divided by A", _ratio("service_p50_ns")),
+    "p95_ratio": Gate("p95 service time, B divided by A", _ratio("service_p95_ns")),
+    "p99_ratio": Gate("p99 service time, B divided by A", _ratio("service_p99_ns")),
+    "throughput_ratio": Gate("statements per second, B divided by A", _ratio("per_second")),
 }
 
 

@@ -45,8 +45,8 @@ MAX_COUNTERS = 12  # counters shown at once
 ROUNDS_SAID = "Relative latency: service time of a round divided by that of A's first round, over all statements."
 TIMES_SAID = (
     "Service time: from sending a statement to the last byte of its reply. Response time: from the due time to the last"
-    " byte, including the wait for an earlier reply. Quantiles cover statements without errors. p99.9 needs ten events"
-    " above it."
+    " byte, including the wait for an earlier reply. Quantiles cover statements without errors. p99.9 needs at least"
+    " ten slower events."
 )
 VALUES_SAID = {
     True: "Literal values are shown (--samples).",
@@ -98,7 +98,7 @@ class Differences:
         """The most important difference, or else the number of differences that only the version causes."""
         if self.shown:
             return self.shown[0].text
-        return f"in {plural(len(self.of_version), 'point')} caused only by the version"
+        return f"in {plural(len(self.of_version), 'point')} (caused only by the version)"
 
     @property
     def others(self) -> str:
@@ -353,9 +353,9 @@ def _part(part: Part) -> PartLine:
     if not part.events:
         return PartLine(part.name, tone, part.said(), "", "", "", (name, "0", "0", "-", "-", "-"))
     time = None if part.time_share is None else share(part.time_share)
-    shares = [f"{share(part.events_share)} of the traffic{f', {time} of the time' if time else ''}"]
+    shares = [f"{share(part.events_share)} of the traffic{f', {time} of the execution time' if time else ''}"]
     if part.explained:
-        shares.append(f"{count(part.explained)} with a known reason")
+        shares.append(f"{plural(part.explained, 'event')} with a known reason")
     if part.name in OF_TIME:
         gained = "saved" if part.name == CHEAPER else "saved in total"
         shares.append(f"{duration(abs(part.lost_ns))} {'lost' if part.lost_ns > 0 else gained}")

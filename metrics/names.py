@@ -114,7 +114,7 @@ REPLAY = (
     _replay(
         "errors",
         COUNTER,
-        "Failed events by error number. Numbers after the first 256 count as other.",
+        "Failed events by error number. After 256 different numbers, new numbers count as other.",
         _errors,
         "number",
     ),
@@ -198,7 +198,8 @@ TARGET = (
 COVERAGE = Name(
     "querytape_capture_coverage_ratio",
     GAUGE,
-    "Share of executed statements in the log, 0 to 1. The command capture server sets it when the tape is complete.",
+    "Share of the executed statements that the log contains, 0 to 1. The command capture server sets this metric when"
+    " the tape is complete.",
 )
 CAPTURE = (
     _capture(
@@ -229,13 +230,13 @@ CAPTURE = (
     _capture(
         "received_packets",
         COUNTER,
-        "Packets delivered by the kernel. Only for live captures.",
+        "Packets that the kernel delivered to a live capture.",
         lambda m: m.described.get("packets_received"),
     ),
     _capture(
         "dropped_packets",
         COUNTER,
-        "Lost packets by place of the loss (kernel, interface, ring). Only for live captures.",
+        "Lost packets of a live capture, by place of the loss (kernel, interface, ring).",
         _dropped,
         "by",
     ),

@@ -38,7 +38,7 @@ def read_token(path: Path) -> str:
         mode = Path(f"/proc/self/fd/{file.fileno()}").stat().st_mode
         raw = file.read(MAX_TOKEN + 1)
     if mode & 0o077:
-        raise InputError(f"{path}: other users can read the token: expected mode 0600 (chmod 600 {path})")
+        raise InputError(f"{path}: other users can read the token (expected mode 0600, run chmod 600 {path})")
     token = raw.decode("ascii", "replace").strip()
     if not MIN_TOKEN <= len(token) <= MAX_TOKEN or not all("!" <= character <= "~" for character in token):
         raise InputError(

@@ -97,6 +97,8 @@ async def refused(request: Request, error: Exception) -> Response:
 
 async def broken(request: Request, error: Exception) -> Response:
     """Show that querytape has an internal error. uvicorn writes the details to standard error."""
-    answer = said(request, "Internal error of querytape serve. Its standard error contains the details.", 500)
+    answer = said(
+        request, "Internal error of querytape serve. The standard error of this process contains the details.", 500
+    )
     answer.headers.update(ALWAYS)  # this answer bypasses the middleware
     return answer

@@ -232,7 +232,9 @@ def read_night(folder: Path) -> Night:
             code = _number(_json(folder / NIGHT_FILE, MAX_NIGHT_FILE).get("exit_code"))
             night.exit_code = None if code is None else int(code)
         if not (folder / REPORT_FILE).exists():
-            raise FolderError("report.json is missing" if night.complete else "the night did not finish")
+            raise FolderError(
+                "report.json is missing" if night.complete else "the comparison of this night did not finish"
+            )
         _fill(night, _json(folder / REPORT_FILE, MAX_REPORT))
     except FolderError as error:
         night.problem = printable(str(error).replace(f"{folder.parent}/", ""), 300)

@@ -109,7 +109,7 @@ def view_of(told: History, urls: Mapping[str, str]) -> NightsView:
     drawn = {each["digest"]: each["text"] for each in told["digests"] if each["digest"]}
     return NightsView(
         f"{plural(len(told['nights']), 'night')}, {told['known']} with a report. Each ratio is B's time divided by A's"
-        " time in the same night, so effects of the machine on both cancel out.",
+        " time in the same night, so effects of the machine cancel out.",
         list(_answers(told, urls)),
         bool(told["known"]),
         [
@@ -140,7 +140,7 @@ def _answers(told: History, urls: Mapping[str, str]) -> Iterator[AnswerLine]:
         yield AnswerLine("unknown", [Piece(f"Changes cannot be significant yet: {text}")])
     elif told["whole"]:
         for each in reversed(told["whole"]):
-            begin = Piece(f"All statements together became {_word(each)} ")
+            begin = Piece(f"The total time of all statements became {'longer' if each['slower'] else 'shorter'} ")
             yield AnswerLine("no" if each["slower"] else "yes", [begin, *_pieces(each, urls)], _with_it(each))
     elif still:
         are = "digest is" if len(still) == 1 else "digests are"

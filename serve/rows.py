@@ -186,6 +186,6 @@ def _when(info: dict[str, Any]) -> str:
 def sentences(found: Found) -> Iterator[str]:
     """Yield sentences about entries that the list omits."""
     if found.more:
-        yield "The folder contains more entries than this list. Serve one of its subfolders to see the others."
+        yield "This list does not contain all entries of the folder. To see more entries, serve a subfolder."
     if found.unreadable:
         yield f"Not shown: {plural(found.unreadable, 'folder')} with a name that is not UTF-8."

@@ -115,8 +115,8 @@ def names_of(host: str, options: Options) -> list[str]:
         return named(*LOCAL_NAMES, host, *options.names)
     if address.is_unspecified and not options.names:
         raise InputError(
-            f"--address {host} listens on every address of this machine: use --name to set the host names of the"
-            " browser requests that the server accepts"
+            f"--address {host} listens on every address of this machine: use --name to set the host names that"
+            " browsers may use"
         )
     given = () if address.is_unspecified else (host, options.address[0])
     return named(*given, *options.names)

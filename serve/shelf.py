@@ -140,7 +140,7 @@ class Shelf:
                 if entry.kind == TAPE and self._id(entry) == wanted:
                     return entry.path
         raise FolderError(
-            f"the tape {Path(path).name or path} is not in the served folder: move or copy the tape there"
+            f"the tape {Path(path).name or path} is not in the served folder: move or copy the tape into this folder"
         )
 
     def _id(self, entry: Entry) -> str | None:

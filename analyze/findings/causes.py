@@ -22,7 +22,7 @@ from .slower import DURABLE, Work, more_work, settings_of, work_text
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
 NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
-FAILS = "fails with an error that this difference can cause|fail with errors that this difference can cause"
+FAILS = "fails with an error that the difference can cause|fail with errors that the difference can cause"
 OF_SERVERS = frozenset({"setting", "charset"})  # kinds of differences that belong to no table
 VALUES = frozenset("?'\"0123456789")  # characters that a literal value can begin with
 _WORDS = re.compile(r"`(?:[^`]|``)*`|[\w$]+|[^\s\w]")

@@ -212,5 +212,5 @@ def reason_words(reason: str | None) -> str:
     if reason is None:
         return ""
     if reason.startswith("danger:"):
-        return f"statements that affect the whole server, without --allow-statement {reason.partition(':')[2]}"
+        return f"statements that affect the whole server and need --allow-statement {reason.partition(':')[2]}"
     return REASONS[reason].words if reason in REASONS else reason

@@ -19,7 +19,7 @@ NEW_ERRORS = ("new", "changed", ON_BOTH)
 WORDS = {
     "new": "new",
     "changed": "changed",
-    ON_BOTH: "fails on both sides, not on the tape",
+    ON_BOTH: "fails on both sides, but not on the tape",
     "gone": "gone",
     "same": "same",
 }

@@ -63,13 +63,14 @@ def headline(report: Report) -> Headline | None:
         share = 100 * unknown / total
         return Headline(
             UNKNOWN,
-            f"Inconclusive: statements with too few or too variable executions take {share:.0f} % of the time.",
+            f"Inconclusive: statements with too few or too variable executions take {share:.0f} % of the execution"
+            " time.",
             ("Run more rounds, or record a longer tape.", *_largest_slowdown(report)),
         )
     margin, same, faster = report.settings.margin, report.count(SAME), report.count(FASTER)
     inconclusive = report.count(UNSTABLE) + report.count(INCONCLUSIVE)
     left = (
-        f", {inconclusive} {_are(inconclusive)} inconclusive ({100 * unknown / total:.0f} % of the time)"
+        f", {inconclusive} {_are(inconclusive)} inconclusive ({100 * unknown / total:.0f} % of the execution time)"
         if inconclusive and total
         else ""
     )
@@ -78,7 +79,8 @@ def headline(report: Report) -> Headline | None:
         f"Yes: none of {plural(len(report.digests), 'digest')} is slower by more than {margin.ratio:.0%} and"
         f" {duration(margin.ns)}, and none has new errors.",
         (
-            f"{plural(same, 'digest')} {_are(same)} the same, {faster} {_are(faster)} faster{left}.",
+            f"{plural(same, 'digest')} {'takes' if same == 1 else 'take'} about the same time,"
+            f" {faster} {_are(faster)} faster{left}.",
             *few_failed(report),
             *few_unproven(report),
             *_largest_slowdown(report),
@@ -172,9 +174,9 @@ class Part:
         words = [f"{plural(self.digests, 'digest')}, {plural(self.events, 'event')}"]
         words.append(f"{share(self.events_share)} of the traffic")
         if self.time_share is not None:
-            words.append(f"{share(self.time_share)} of the time")
+            words.append(f"{share(self.time_share)} of the execution time")
         if self.explained:
-            words.append(f"{self.explained:,} with a known reason")
+            words.append(f"{plural(self.explained, 'event')} with a known reason")
         if self.lost_ns:
             gained = "saved" if self.name == CHEAPER else "saved in total"
             words.append(f"{duration(abs(self.lost_ns))} {'lost' if self.lost_ns > 0 else gained}")
@@ -300,7 +302,9 @@ def answer_on_ddl(report: Report) -> Headline:
         return Headline(UNKNOWN, f"Inconclusive: {missing[0]}.", (*_sentences(missing[1:]), *note))
     if not cheaper.digests and not any(part.digests for part in dearer) and _unknown(report):
         return Headline(
-            UNKNOWN, "Inconclusive: the digests without a verdict take most of the time.", (*note, "Run more rounds.")
+            UNKNOWN,
+            "Inconclusive: the digests without a verdict take most of the execution time.",
+            (*note, "Run more rounds."),
         )
     return Headline(NO, f"No, not for this traffic: {balance}{inconclusive}.")
 

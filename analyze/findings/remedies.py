@@ -34,7 +34,7 @@ from .servers import WRITERS
 
 MESSAGE_SHOWN = 200
 BOTH_SIDES = "(also in A, but not in production)"
-PRICE = "compare this cost of the DDL with its savings"
+PRICE = "compare the cost of the DDL with its savings"
 AGAIN = "and compare again"
 MORE_WORK = {
     "execution": "compare versions, buffer pools and data, because B does more work for the same plan",
@@ -356,7 +356,8 @@ def _why_slower(report: Report, entry: DigestEntry) -> Cause:
     """Return the possible cause of a slower digest: a difference of the servers or of the plans."""
     if entry["note"]:
         return Cause(
-            "most events take longer, but a few took much longer in A", "compare the distributions of both sides"
+            "most events take longer in B, but a few events take much longer in A",
+            "compare the distributions of the times of both sides",
         )
     agree = class_of_plans(report, entry["digest"]) in AGREE
     remedy = (

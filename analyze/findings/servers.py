@@ -328,7 +328,7 @@ def value_texts(a: str | None, b: str | None) -> tuple[str, str]:
         same = set(sides[0]) & set(sides[1])
         if len(same) > 1:
             only = [", ".join(part for part in side if part not in same) or "no others" for side in sides]
-            return f"{only[0]}", f"{only[1]} (and {len(same):,} as in A)"
+            return f"{only[0]}", f"{only[1]} (and {len(same):,} values that A also has)"
     return _value_text(a), _value_text(b)
 
 

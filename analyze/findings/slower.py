@@ -287,7 +287,7 @@ def cache_sentence(report: Report) -> str | None:
     if not said:
         return None
     remedy = "Use querytape compare --no-query-cache to compare without the cache"
-    return f"{' and '.join(said)}. The times of these SELECTs are times of the cache, not of the queries. {remedy}."
+    return f"{' and '.join(said)}. These times measure the cache, not the queries. {remedy}."
 
 
 def _percent(share: float) -> str:
@@ -310,7 +310,7 @@ def ratio_against_sum(report: Report, entry: DigestEntry) -> str | None:
     if not (slower and pair["lost_ns"] < 0) and not (faster and pair["lost_ns"] > 0):
         return None
     longer = f"{plural(pair['longer'], 'event')} took longer in B (by {duration(pair['longer_ns'])} in total)"
-    shorter = f"{plural(pair['shorter'], 'event')} took less time (by {duration(pair['shorter_ns'])})"
+    shorter = f"{plural(pair['shorter'], 'event')} took less time in B (by {duration(pair['shorter_ns'])} in total)"
     total = f"{duration(abs(pair['lost_ns']))} {'less' if slower else 'more'} in total"
     return f"but {total}: {longer}, {shorter}{_cache(report)}"
 
@@ -370,7 +370,7 @@ def _warm_up(parts: list[RelativeLatencyRow]) -> list[str]:
     cold = sum(row["part"] * row["span_ns"] / PARTS < until for row in parts)
     slower = _slower_before([row["relative_latency"] for row in parts], cold) - 1
     return [
-        f"warmed up for {duration(until)}: statements were {slower:.0%} slower than later."
+        f"warmed up for {duration(until)}. During this time, statements were {slower:.0%} slower than later."
         f" Use --exclude-warmup {max(1, round(until / 1e9))}s to exclude this time."
     ]
 

@@ -60,7 +60,8 @@ def _of_run(name: str, run: Folder) -> Iterator[Finding]:
         yield Finding(Severity.PROBLEM, f"Run {name} is partial: {info['partial']}.")
     if not (info.get("accounting") or {}).get("balanced", True):
         yield Finding(
-            Severity.PROBLEM, f"The accounting of run {name} does not balance, because it lacks events of the tape."
+            Severity.PROBLEM,
+            f"The accounting of run {name} does not balance, because the run lacks events of the tape.",
         )
     if text := other_data(name, info):
         yield Finding(Severity.WARNING, text)
@@ -106,7 +107,7 @@ def _comparison(report: Report) -> Iterator[Finding]:
         yield Finding(
             Severity.INFORMATION,
             "Each side has fewer than 3 rounds, so the intervals exclude the variation between server starts."
-            " Use querytape compare with --rounds 5 to include it.",
+            " Use querytape compare with --rounds 5 to include this variation.",
         )
     if report.unpaired_rounds:
         yield Finding(
@@ -142,7 +143,11 @@ def baseline(report: Report) -> str:
     ]
     spread = max(levels, default=1) / min(levels, default=1) - 1
     ratios = [ratio for entry in report.digests if (shift := entry["shift"]) and (ratio := shift["detectable"])]
-    seen = f" In half of the statements, a change of {median_high(ratios) - 1:.0%} is detectable." if ratios else ""
+    seen = (
+        f" For half of the statements, the report can detect a change of {median_high(ratios) - 1:.0%}."
+        if ratios
+        else ""
+    )
     return f"The rounds of A differ by up to {spread:.1%}.{seen}"
 
 
@@ -176,7 +181,11 @@ def _of_replayer(report: Report, rows: dict[str, LatenessRow]) -> Iterator[Findi
     if worst <= LATE_NS and not said and not hides:
         return
     severity = Severity.WARNING if worst > LATE_NS or said else Severity.INFORMATION
-    more = f" This delay exceeds the smallest difference with a verdict ({duration(least)})." if hides and least else ""
+    more = (
+        f" This delay is longer than the smallest difference that has a verdict ({duration(least)})."
+        if hides and least
+        else ""
+    )
     why = (
         " Threads that only sleep woke up just as late, so other programs used the machine of the replayer."
         if _asleep(said)
@@ -185,7 +194,7 @@ def _of_replayer(report: Report, rows: dict[str, LatenessRow]) -> Iterator[Findi
     sides = _listed({letter: duration(ns) for letter, ns in late.items()})
     yield Finding(
         severity,
-        f"The replayer sent the latest 1 % of statements at least {sides} late.{more}{why} Service times are"
+        f"The replayer sent 1 % of the statements at least {sides} late.{more}{why} Service times are"
         " correct, because they begin when a statement is sent. Response times include the delay. Reduce the load"
         " on the machine of the replayer, or use a larger machine.",
     )
@@ -254,8 +263,8 @@ def interference(report: Report) -> Iterator[Finding]:
         slower, faster = int(found.b_more.sum()), int(found.a_more.sum())
         yield Finding(
             Severity.WARNING,
-            f"Other programs disturbed one side more: {found.said}. Of {found.blocks} time blocks, the test for slower"
-            f" excludes {slower} and the test for faster excludes {faster}. {what_would_tell(report)}",
+            f"Other programs disturbed one side more: {found.said}. Of {found.blocks} time blocks, {slower} cannot"
+            f" prove slower statements, and {faster} cannot prove faster statements. {what_would_tell(report)}",
         )
     elif found.crowded:
         yield Finding(
@@ -305,7 +314,7 @@ def unknown_plans(report: Report) -> Iterator[Finding]:
     yield Finding(
         Severity.INFORMATION,
         f"Query plans are unknown for {len(unknown):,} of {plural(len(slower), 'statement')} that are or may be slower."
-        f" To get them, run querytape plans {report.tape.path} --target a={a} --target b={b} -o again.plans,"
+        f" To get the plans, run querytape plans {report.tape.path} --target a={a} --target b={b} -o again.plans,"
         " then repeat this report with --plans again.plans.",
     )
 

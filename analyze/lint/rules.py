@@ -152,7 +152,7 @@ def _mode_rule(mode: str) -> Rule:
         pattern=rf"\bsql_mode\b[^;]*\b{mode.lower()}\b",
         unless="",
         example=f"SET SESSION sql_mode = '{mode}'",
-        advice=f"MySQL 8.0 removed the SQL mode {mode}. Remove it from sql_mode.",
+        advice=f"MySQL 8.0 removed the SQL mode {mode}. Remove {mode} from sql_mode.",
         manual="MySQL 8.0, 1.3 What Is New in MySQL 8.0: Features Removed",
     )
 

@@ -54,18 +54,19 @@ def limits(result: LintResult) -> list[str]:
     for version in (result.target, result.source):
         if version is not None and version.known is not None:
             found.append(
-                f"The rules end at {version.known}. Changes between {version.known} and {version} are not checked."
+                f"The rules cover versions up to {version.known}. Changes between {version.known} and {version} are not"
+                " checked."
             )
     if result.not_read:
         found.append(f"Not checked: {_number(result.not_read, 'digest')} without a sample.")
     if result.cut:
-        found.append(f"Checked only at the beginning: {_number(result.cut, 'truncated sample')}.")
+        found.append(f"Checked in part: {_number(result.cut, 'digest')} with a truncated sample.")
     if result.outcome_unknown:
         every = result.outcome_unknown == result.statements
         which = "the statements" if every else _number(result.outcome_unknown, "statement")
         found.append(f"The tape does not record whether {which} failed, so failed statements are counted as well.")
     if result.time_ns is None:
-        found.append("The tape has no durations, so shares are shares of statements instead of time.")
+        found.append("The tape has no durations, so percentages refer to the number of statements.")
     return found
 
 
@@ -107,7 +108,8 @@ def _answer(result: LintResult) -> str:
     if changes:
         return f"[bold yellow]Check first: {_number(changes, 'digest')} may return different results.[/]"
     if result.target.known is not None:
-        return f"[bold yellow]Inconclusive: the rules end at {result.target.known}.[/] Replay the tape to find out."
+        known = result.target.known
+        return f"[bold yellow]Inconclusive: the rules cover versions up to {known}.[/] Replay the tape to find out."
     return "[bold green]No rule matches this traffic.[/] Replay the tape to be sure."
 
 

@@ -121,5 +121,5 @@ def _known(totals: TapeTotalsRow) -> list[Limit]:
     failures = "failed statements are unknown, because this log has no error numbers"
     if totals["errors_known"]:
         failures = f"{plural(totals['errors'], 'statement')} failed"
-    precision = "microseconds" if fine else "seconds (within a second, only the order is known)"
+    precision = "microseconds" if fine else "seconds (the order within a second is known)"
     return [Limit(f"precision of times: {precision}"), Limit(failures)]

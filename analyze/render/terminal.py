@@ -110,7 +110,7 @@ def _digests(report: Report, console: Console, top: int) -> None:
     else:
         print_title(console, "Statements by total time in the run")
         console.print(
-            f"[dim]Times of the tape were measured {where_measured(report.tape.tape_info)} (for information).[/]"
+            f"[dim]Times of the tape were measured {where_measured(report.tape.tape_info)} (only for information).[/]"
         )
         statements.head(("n", "p50", "p95", "total", "tape p50", "tape p95"))
     changed = [entry for entry in report.digests if entry["verdict"] != SAME] or report.digests

@@ -159,7 +159,7 @@ SECTIONS = {
         (None, None),
     ),
     "not_committed": Section(
-        "Uncommitted writes (digests without any commit first)",
+        "Uncommitted writes (first the digests that were never committed)",
         ("events", "committed", "rolled back", "deadlock", "left open"),
         _not_committed,
     ),
@@ -175,7 +175,7 @@ SECTIONS = {
         _wait,
     ),
     "constant_reads": Section(
-        "Repeated reads with the same result (possible savings of a cache)",
+        "Repeated reads with the same result (a cache could answer these reads)",
         ("texts", "repeats", "time", "known by"),
         _constant_read,
     ),

@@ -106,5 +106,5 @@ def rounds_needed(rounds: int, n: int, error: float, shift: float, margin: float
     by_error = rounds * (REACH * error / gap) ** 2 if gap > 0 else float("inf")
     needed = max(by_error, rounds * SURE_PAIRS / max(n, 1), rounds + 1)
     if needed <= MAX_ROUNDS:
-        return f"about {ceil(needed):,} rounds in total would settle it"
+        return f"about {ceil(needed):,} rounds in total are needed"
     return "more rounds are unlikely to help"

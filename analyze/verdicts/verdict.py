@@ -89,7 +89,7 @@ class Case:
         """A phrase on the errors that prevent a verdict on times, or None."""
         if self.new_errors:
             return f"{self.new_errors:,} new error{'s' if self.new_errors > 1 else ''}"
-        return f"{plural(self.failed, 'event')} failed on both sides, not on the tape" if self.failed else None
+        return f"{plural(self.failed, 'event')} failed on both sides, but not on the tape" if self.failed else None
 
     def side(self, word: str) -> Shift | None:
         """Return the shift that may support this verdict."""
@@ -173,13 +173,13 @@ def _judge(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, f
         return Verdict(INCONCLUSIVE, conditions.disturbed)
     if conditions.unseen and abs(whole.shared) > margin.log:
         ratio = exp(whole.shared)
-        return Verdict(INCONCLUSIVE, f"most statements take {ratio:.2f} times as long: {conditions.unseen}")
+        return Verdict(INCONCLUSIVE, f"most statements take {ratio:.2f} times as long as in A: {conditions.unseen}")
     crossing = test or whole.rounds or whole.middle
     wanted = rounds_needed(conditions.rounds, MIN_EVENTS, crossing.error, crossing.shift, margin.log)
     if conditions.disturbed and test is not whole.middle and test is not whole.rounds:
         return Verdict(INCONCLUSIVE, f"{conditions.disturbed}; {wanted}")
     low, high = exp(crossing.low), exp(crossing.high)
-    return Verdict(UNSTABLE, f"takes {low:.2f} to {high:.2f} times as long (interval too wide); {wanted}")
+    return Verdict(UNSTABLE, f"takes {low:.2f} to {high:.2f} times as long as in A (interval too wide); {wanted}")
 
 
 def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, float, float]) -> Verdict:
@@ -202,7 +202,7 @@ def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[floa
 
 def times_as_long(ratio: float) -> str:
     """Return a ratio of times as a phrase."""
-    return f"takes {ratio:.1f} times as long" if ratio >= 10 else f"takes {ratio:.2f} times as long"
+    return f"takes {ratio:.1f} times as long as in A" if ratio >= 10 else f"takes {ratio:.2f} times as long as in A"
 
 
 def _difference(level: float | None, middle: Test) -> float:

@@ -113,6 +113,6 @@ def test_most_important_difference_is_shown_with_a_count() -> None:
     alone = Differences((), 0, ("y", "z"), None)
     assert (alone.title, alone.first, alone.others) == (
         "The servers differ",
-        "in 2 points caused only by the version",
+        "in 2 points (caused only by the version)",
         "",
     )

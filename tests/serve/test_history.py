@@ -105,7 +105,7 @@ def test_properties_of_a_night(tmp_path: Path) -> None:
     (tmp_path / "2026-11-02T0200" / "report.json").unlink()
     assert read_night(tmp_path / "2026-11-02T0200").problem == "report.json is missing"
     (tmp_path / "2026-11-02T0200" / "night.json").unlink()
-    assert read_night(tmp_path / "2026-11-02T0200").problem == "the night did not finish"
+    assert read_night(tmp_path / "2026-11-02T0200").problem == "the comparison of this night did not finish"
     before = stamp(tmp_path)
     (tmp_path / "2026-11-03T0200" / "report.json").rename(tmp_path / "moved.json")
     (tmp_path / "2026-11-03T0200" / "report.json").symlink_to(tmp_path / "moved.json")

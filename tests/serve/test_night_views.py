@@ -21,7 +21,7 @@ def test_page_names_the_night_in_which_a_change_began(site: Served) -> None:
     texts are escaped.
     """
     text = site.made("/nights/nights").text
-    assert "All statements together became slower" in re.sub(r"\s+", " ", text)
+    assert "The total time of all statements became longer" in re.sub(r"\s+", " ", text)
     assert 'since <a href="/comparison/nights/2026-11-09T0200">2026-11-09T0200</a>' in text
     assert text.count('href="/comparison/nights/2026-11-0') >= 9
     assert MARKUP not in text
@@ -73,7 +73,11 @@ def test_each_history_of_nights_has_one_answer_and_tone() -> None:
     }
     cases: list[tuple[Any, str, str]] = [
         ({"known": 3}, "unknown", "Changes cannot be significant yet: 3 of 10 required nights"),
-        ({"whole": [slower]}, "no", "All statements together became slower since a: B takes x2.00 of A's time"),
+        (
+            {"whole": [slower]},
+            "no",
+            "The total time of all statements became longer since a: B takes x2.00 of A's time",
+        ),
         ({"digests": [slower]}, "no", "The total time did not change, but 1 digest is slower than before."),
         ({"digests": [faster]}, "yes", "No significant slowdown"),
         ({}, "yes", "No significant change in these nights"),

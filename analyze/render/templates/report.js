@@ -211,7 +211,7 @@
     if (d.plan) parts.push(...plans(d));
     if (d.errors.length) {
       parts.push(make("h3", "Errors"), table(["what", "before", "after", "message", "events", "first at"], d.errors.map((e) =>
-        [e.what === "both" ? "fails on both sides, not on the tape" : e.what, (e.before || "") + " " + (e.error_before || ""), e.after, e.error || "", count(e.events), `session ${e.first_session}, event ${e.first_seq}`])));
+        [e.what === "both" ? "fails on both sides, but not on the tape" : e.what, (e.before || "") + " " + (e.error_before || ""), e.after, e.error || "", count(e.events), `session ${e.first_session}, event ${e.first_seq}`])));
     }
     if (d.sample) parts.push(make("h3", "Sample"), make("pre", d.sample));
     details.replaceChildren(...parts);

@@ -194,7 +194,7 @@ def test_sql_mode_explains_new_errors() -> None:
         first = with_causes(made).differences[0]
         assert (first.text, first.changed) == (("m", ("slow",)) if changed else ("t", ())), (errno, what)
         if changed:
-            assert reason_text(first) == "m: 1 changed statement fails with an error that this difference can cause"
+            assert reason_text(first) == "m: 1 changed statement fails with an error that the difference can cause"
 
 
 def test_statistics_do_not_explain_errors() -> None:
@@ -323,7 +323,7 @@ def test_smaller_buffer_pool_explains_only_more_disk_reads() -> None:
         made.servers = with_causes(made)
         assert slower_because([reason_of(made, made.digests[0])]) == words
         assert reason_text(made.servers.differences[0]) == (
-            "pool: 1 changed statement is a read (B reads more pages from disk)" if pages else "pool"
+            "pool: 1 changed statement is a read (B reads more pages from disk than A)" if pages else "pool"
         )
     assert slower_because([reason_of(report(), report().digests[0])]) == ""
 
@@ -350,9 +350,7 @@ def test_changed_routine_explains_its_callers() -> None:
     assert made.servers.differences[0].changed == ("slow",)
     cause = cause_of(1305, "select tax(?)", (), differences_of(made, "slow"))
     assert cause.text == "a function or procedure is missing: B lacks the function shop.tax"
-    remedy = (
-        "SHOW CREATE PROCEDURE (or FUNCTION) shop.Tax on the side that has the routine, then create or drop it on B"
-    )
+    remedy = "SHOW CREATE PROCEDURE (or FUNCTION) shop.Tax on the side that has the routine, then create or drop the routine on B"
     assert cause.remedy == remedy
 
 

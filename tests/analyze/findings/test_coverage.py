@@ -113,7 +113,7 @@ def test_digest_whose_events_all_fail_prevents_yes(tmp_path: Path) -> None:
     report = build(tape, runs[:1], runs[1:])
     assert answer(report) == "inconclusive"
     assert [(entry["verdict"], entry["why"]) for entry in report.digests][:1] == [
-        ("errors changed", "7 events failed on both sides, not on the tape")
+        ("errors changed", "7 events failed on both sides, but not on the tape")
     ]
     finding = next(finding for finding in report.trust if "failed on both sides" in finding.text)
     assert finding.severity == "problem"

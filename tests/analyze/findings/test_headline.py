@@ -107,11 +107,13 @@ def test_yes_and_inconclusive_depend_on_share_of_undecided_time(empty: Report) -
     assert answered(empty).sentence == (
         "Yes: none of 3 digests is slower by more than 10% and 50.0µs, and none has new errors."
     )
-    assert answered(empty).notes == ("1 digest is the same, 1 is faster, 1 is inconclusive (39 % of the time).",)
+    assert answered(empty).notes == (
+        "1 digest takes about the same time, 1 is faster, 1 is inconclusive (39 % of the execution time).",
+    )
     empty.digests = [entry("same", 60), entry("faster", 1)]
-    assert answered(empty).notes == ("1 digest is the same, 1 is faster.",)
+    assert answered(empty).notes == ("1 digest takes about the same time, 1 is faster.",)
     empty.digests = [entry("same", 10), entry("unstable", 90)]
-    assert answered(empty).sentence.endswith("variable executions take 90 % of the time.")
+    assert answered(empty).sentence.endswith("variable executions take 90 % of the execution time.")
     empty.digests = []
     assert answered(empty).sentence == "Inconclusive: no statement was sent to either side."
     empty.b[0].info["accounting"] = {"balanced": False}
@@ -179,7 +181,7 @@ def test_headline_texts_use_singular_and_plural() -> None:
     assert part.said() == "1 digest, 1 event, less than 0.1 % of the traffic, 5.00µs lost"
     known = replace(part, name=ELSE, digests=2, events=1234, time_share=0.5, explained=7, lost_ns=0)
     assert known.said() == (
-        "2 digests, 1,234 events, less than 0.1 % of the traffic, 50.0 % of the time, 7 with a known reason"
+        "2 digests, 1,234 events, less than 0.1 % of the traffic, 50.0 % of the execution time, 7 events with a known reason"
     )
     assert replace(part, inconclusive=2).said() == f"{part.said()}; 2 inconclusive digests"
     nothing = Part(SLOW, 0, 0, 0.0, 0.0)
@@ -256,7 +258,7 @@ def test_ddl_is_worth_it_if_it_saves_more_time_than_it_costs(
     assert counts[DEARER_WRITES] == len(slower & {"slower"})
     assert counts[DEARER_READS] == len(slower - {"slower"})
     assert counts[CHEAPER] == list(verdicts.values()).count("faster")
-    assert {task.remedy for task in to_do(report)} <= {"compare this cost of the DDL with its savings"}
+    assert {task.remedy for task in to_do(report)} <= {"compare the cost of the DDL with its savings"}
 
 
 @pytest.mark.slow

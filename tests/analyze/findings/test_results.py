@@ -240,7 +240,8 @@ def test_difference_explained_by_order_does_not_cause_a_negative_answer(
     found = headline(report)
     assert found is not None
     assert found.answer == answer
-    said = f"1 digest returns different results ({events} event{'s' if events > 1 else ''}): possibly a race with writes of other sessions"
+    count = f"{events} event{'s' if events > 1 else ''}"
+    said = f"1 digest returns different results ({count}): possibly a race with writes of other sessions"
     text = " ".join([found.sentence, *found.notes])
     assert said in text
     assert "replay both sides with --order commit to find out" in text

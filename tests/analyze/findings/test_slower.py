@@ -223,7 +223,7 @@ def test_query_cache_text_names_side_hit_share_and_remedy() -> None:
     both = report(side("5.7.44", (0, 0, 61, 39)), side("10.11.6-MariaDB", (0, 0, 1, 900)))
     assert cache_sentence(both) == (
         "A answered 61 % of its SELECTs from its query cache (61 of 100) and B answered less than 1 % of its SELECTs from"
-        " its query cache (1 of 900). The times of these SELECTs are times of the cache, not of the queries. Use"
+        " its query cache (1 of 900). These times measure the cache, not the queries. Use"
         " querytape compare --no-query-cache to compare without the cache."
     )
     assert cache_sentence(report(side("5.7.44", (5, 5, 5, 90)), side("8.0.42", None))) is None
@@ -265,7 +265,7 @@ def test_slower_ratio_with_lower_total_time_has_a_note(tmp_path: Path) -> None:
     assert (ratio_of(entry) or 0) > 1.5
     assert lost_ns(entry) < -HEAVY * 50 * MS
     assert entry["note"] == (
-        "but 1.14s less in total: 180 events took longer in B (by 54.0ms in total), 20 events took less time (by 1.19s)"
+        "but 1.14s less in total: 180 events took longer in B (by 54.0ms in total), 20 events took less time in B (by 1.19s in total)"
     )
     flat = " ".join(terminal_text(report).split())
     for text in (flat, as_html(report), as_markdown(report).replace("\\", "")):
@@ -279,7 +279,7 @@ def test_faster_ratio_with_higher_sum_has_a_note(tmp_path: Path) -> None:
     (entry,) = report_with_opposite_tail(tmp_path, swap=True).digests
     assert (
         entry["note"]
-        == "but 1.14s more in total: 20 events took longer in B (by 1.19s in total), 180 events took less time (by 54.0ms)"
+        == "but 1.14s more in total: 20 events took longer in B (by 1.19s in total), 180 events took less time in B (by 54.0ms in total)"
     )
 
 
@@ -327,7 +327,7 @@ def test_each_kind_of_observation_names_its_run() -> None:
     (warm,) = observations(parts((4, 2.0), (16, 1.0)), [])
     assert warm == (
         "b",
-        "warmed up for 4.00s: statements were 100% slower than later. Use --exclude-warmup 4s to exclude this time.",
+        "warmed up for 4.00s. During this time, statements were 100% slower than later. Use --exclude-warmup 4s to exclude this time.",
     )
     (steady,) = observations(parts((12, 1.0), (8, 1.5)), [])
     assert steady == ("b", "was not steady: statements took 50% more time at the end of the run than in the middle.")

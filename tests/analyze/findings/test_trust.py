@@ -141,7 +141,7 @@ def test_spread_and_smallest_detectable_change(small_report: Report) -> None:
     report = Report(small_report.tape, [], [], answers=answers_of(rounds=rounds), digests=digests)
     assert (
         baseline(report)
-        == "The rounds of A differ by up to 5.0%. In half of the statements, a change of 8% is detectable."
+        == "The rounds of A differ by up to 5.0%. For half of the statements, the report can detect a change of 8%."
     )
     assert (
         baseline(Report(small_report.tape, [], [], answers=answers_of(rounds=rounds)))
@@ -167,7 +167,7 @@ def test_six_runs_with_equal_warnings_share_one_finding(tmp_path: Path) -> None:
     asleep = "one statement in a hundred was sent at least {}.1 ms late, and threads that only sleep woke as late"
     texts = [finding.text for finding in rounds(tmp_path, LATE, asleep).trust]
     (late,) = [text for text in texts if "late" in text]
-    assert late.startswith("The replayer sent the latest 1 % of statements at least 20.0ms (A) and 20.0ms (B) late.")
+    assert late.startswith("The replayer sent 1 % of the statements at least 20.0ms (A) and 20.0ms (B) late.")
     assert "other programs used the machine of the replayer" in late
     (waited,) = [text for text in texts if "waited" in text]
     assert waited.startswith("50 % (A) and 50 % (B) of the statements waited for the previous reply in their session")
@@ -198,7 +198,7 @@ def finding_texts(report: Report, disturbance: Disturbance) -> str:
 def test_finding_on_other_programs_names_excluded_blocks_and_next_command(report: Report) -> None:
     text = finding_texts(report, Disturbance(FLAGS, CALM, FLAGS, True, TAKEN, 4, 9))
     assert "other programs used 3.6 of 4 cores during B (A: 0.1)" in text
-    assert "Of 9 time blocks, the test for slower excludes 4 and the test for faster excludes 0" in text
+    assert "Of 9 time blocks, 4 cannot prove slower statements, and 0 cannot prove faster statements." in text
     assert "querytape compare" in text
     assert "--rounds 5" in text
     assert finding_texts(report, NONE) == ""
@@ -264,7 +264,7 @@ def test_unknown_plans_of_slower_statements_are_counted(comparison: Report) -> N
     report = replace(comparison, written=written, query_plans={})
     (found,) = unknown_plans(report)
     assert found.text.startswith(
-        "Query plans are unknown for 2 of 2 statements that are or may be slower. To get them, "
+        "Query plans are unknown for 2 of 2 statements that are or may be slower. To get the plans, "
     )
     assert "run querytape plans " in found.text
     assert found.text.endswith(" -o again.plans, then repeat this report with --plans again.plans.")

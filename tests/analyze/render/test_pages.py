@@ -161,7 +161,7 @@ def test_page_fits_a_phone_screen(report: Report, tmp_path: Path, request: pytes
     """At a width of 390 pixels nothing is cut off, in light and dark mode. Table rows become cards whose cells show
     their column names.
     """
-    why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 more rounds would settle it"
+    why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 rounds in total are needed"
     digests = [entry_of(entry, {"why": why, "text": "select a_very_long_name_" * 9}) for entry in report.digests]
     rows: list[Variable] = [{"name": "a_name_of_some_length", "a": "x" * 300, "b": None, "topic": "memory"}]
     file = tmp_path / "page.html"
@@ -178,7 +178,7 @@ def test_page_fits_a_phone_screen(report: Report, tmp_path: Path, request: pytes
 @pytest.mark.long
 @pytest.mark.browser
 def test_no_column_is_cut_off_on_a4_paper(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 more rounds would settle it"
+    why = "other programs used 3.6 of 4 cores during B (A: 0.1); about 12 rounds in total are needed"
     digests = [entry_of(entry, {"why": why, "text": "select a_very_long_name_" * 9}) for entry in report.digests]
     file = tmp_path / "page.html"
     file.write_text(as_html(replace(report, digests=digests)), encoding="utf-8")

@@ -38,7 +38,7 @@ def test_summary_names_problems_redactions_and_coarse_times(tmp_path: Path) -> N
     assert "partial tape: a hole of 3 s" in text
     assert "not parsed: 2 bad time (inspect --problems lists them)" in text
     assert "redacted and not replayable: 2 statements with passwords or keys" in text
-    assert "precision of times: seconds (within a second, only the order is known)" in text
+    assert "precision of times: seconds (the order within a second is known)" in text
     assert "failed statements are unknown" in text
 
 

@@ -60,7 +60,12 @@ def test_pauses_and_transactions_of_a_single_statement(event: dict[str, Any], wo
         ({"warnings": [{"kind": "k", "text": "a \x1bhole"}]}, {}, "partial tape:", "hole"),
         ({"problems": {"bad time": 2}}, {}, "not parsed:", "2 bad time (inspect --problems lists them)"),
         ({}, {"flags": 4}, "", "redacted and not replayable: 1 statement with passwords or keys"),
-        ({}, {"precision_ns": SECOND}, "", "precision of times: seconds (within a second, only the order is known)"),
+        (
+            {},
+            {"precision_ns": SECOND},
+            "",
+            "precision of times: seconds (the order within a second is known)",
+        ),
         ({}, {"errno": 0}, "", "0 statements failed"),
         ({}, {"errno": None}, "", "failed statements are unknown, because this log has no error numbers"),
     ],

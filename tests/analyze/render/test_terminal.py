@@ -36,7 +36,7 @@ def test_report_of_single_run_calls_nothing_slower(small_paths: tuple[Path, Path
     """A report of a single run shows the tape's times for information only."""
     text = terminal_text(build(small_paths[0], [small_paths[1]]))
     assert "Statements by total time in the run" in text
-    assert "Times of the tape were measured in the server (for information)." in text
+    assert "Times of the tape were measured in the server (only for information)." in text
     assert "Errors  0 (the same as on the tape)" in text
     assert "Results  all results match the tape" in text
     assert "slower" not in text

@@ -55,8 +55,8 @@ def test_pairs_of_one_time_block_count_once() -> None:
 
 def test_number_of_required_rounds() -> None:
     """At least one more round is required. Few pairs, or a shift near the margin, require more rounds."""
-    assert rounds_needed(1, 1, 0.0, 1.0, 0.0) == "about 7 rounds in total would settle it"
-    assert rounds_needed(3, 30, 0.01, 0.2, MARGIN) == "about 4 rounds in total would settle it"
+    assert rounds_needed(1, 1, 0.0, 1.0, 0.0) == "about 7 rounds in total are needed"
+    assert rounds_needed(3, 30, 0.01, 0.2, MARGIN) == "about 4 rounds in total are needed"
     assert rounds_needed(3, 30, 0.1, MARGIN, MARGIN) == "more rounds are unlikely to help"
 
 

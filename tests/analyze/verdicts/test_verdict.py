@@ -161,16 +161,16 @@ def test_each_condition_for_a_verdict_changes_at_its_limit(cases: dict[str, Any]
         ({"new_errors": 1234}, "1,234 new errors"),
         ({"events": 29}, "29 events on both sides, at least 30 needed"),
         ({"middle": None}, "all events ran at the same time, so their variance is unknown"),
-        ({}, "takes 2.23 times as long"),
-        ({"shift": -0.8}, "takes 0.45 times as long"),
-        ({"shift": 3.0}, "takes 20.1 times as long"),
+        ({}, "takes 2.23 times as long as in A"),
+        ({"shift": -0.8}, "takes 0.45 times as long as in A"),
+        ({"shift": 3.0}, "takes 20.1 times as long as in A"),
         ({"shift": 0.0}, "within the margin"),
         ({"shift": 0.0, "error": 0.2}, "differs by less than 50 µs"),
         (
             {"shift": 0.09, "error": 0.2, "median_ns": 10**9},
-            "takes 0.73 to 1.63 times as long (interval too wide); more rounds are unlikely to help",
+            "takes 0.73 to 1.63 times as long as in A (interval too wide); more rounds are unlikely to help",
         ),
-        ({"shift": 0.0, "tail": 1.0}, "its p95 takes 2.72 times as long"),
+        ({"shift": 0.0, "tail": 1.0}, "its p95 takes 2.72 times as long as in A"),
     ],
 )
 def test_verdict_has_a_short_reason_with_its_numbers(given: dict[str, Any], why: str) -> None:
@@ -184,10 +184,10 @@ def test_verdict_has_a_short_reason_with_its_numbers(given: dict[str, Any], why:
 @pytest.mark.parametrize(
     ("few", "why"),
     [
-        (Exact(9, 0.8, 0.1, 0.001, 1.0, 1.0), "takes 2.23 times as long (9 pairs)"),
-        (Exact(9, -0.8, 0.1, 1.0, 0.001, 1.0), "takes 0.45 times as long (9 pairs)"),
+        (Exact(9, 0.8, 0.1, 0.001, 1.0, 1.0), "takes 2.23 times as long as in A (9 pairs)"),
+        (Exact(9, -0.8, 0.1, 1.0, 0.001, 1.0), "takes 0.45 times as long as in A (9 pairs)"),
         (Exact(9, 0.0, 0.01, 1.0, 1.0, 0.01), "within the margin (9 pairs)"),
-        (Exact(9, 0.2, 9.0, 1.0, 1.0, 1.0), "takes 1.22 times as long (9 pairs, not certain); more rounds"),
+        (Exact(9, 0.2, 9.0, 1.0, 1.0, 1.0), "takes 1.22 times as long as in A (9 pairs, not certain); more rounds"),
         (Exact(1, 0.2, 0.0, 1.0, 1.0, 1.0), "1 undisturbed pair, at least 5 needed; about 7"),
         (Exact(0, 0.0, 0.0, 1.0, 1.0, 1.0), "0 undisturbed pairs, at least 5 needed; about"),
     ],
