@@ -42,7 +42,7 @@ class Seen:
 
     `heading` names the run and the target. `state` is the current state, empty while the run simply replays. `share` is
     the finished share of the run. `due` is the number of events whose time has come, None without a schedule. `order`,
-    with commit order, has the waits per second and the broken waits so far.
+    with commit order, has the waits per second and the waits ended by --order-bound.
     """
 
     heading: str
@@ -139,7 +139,8 @@ def _histories(seen: Seen, columns: int, ascii_only: bool) -> list[Text]:
 
 def _order_line(waits: int, broken: int) -> Text:
     return Text(
-        f"commit order: {short_count(waits)} waits/s, {broken:,} broken waits so far", style="red" if broken else ""
+        f"commit order: {short_count(waits)} waits/s, {broken:,} waits ended by --order-bound",
+        style="red" if broken else "",
     )
 
 

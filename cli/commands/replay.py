@@ -111,8 +111,9 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
 
     Each session of the tape has its own thread and connection, and each event is sent at its original time. Several
     tapes are first merged into one tape, which is kept next to the run (both.tape for both.run). If a capture is still
-    writing the tape, its published part is replayed. --follow continues until the capture ends or Ctrl-C, at the
-    tape's own pace: a run that starts an hour late stays an hour late.
+    writing the tape, the published part of the tape is replayed. With --follow, the replay continues until the capture
+    ends or the user presses Ctrl-C. The replay keeps the tape's pace, so a run that starts an hour late stays an hour
+    late.
 
     Only reads are sent unless --allow-writes is given. The target is checked first, and warnings are shown before
     anything is sent. Ctrl-C stops sending, waits for answers and keeps the run as partial. A second Ctrl-C ends the
@@ -122,8 +123,9 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     on this host or on others.
 
     The exit code is 1 if the replay was refused, is partial, or has unaccounted events. The exit code is 4 if the
-    final data may differ, because ids of --insert-id original were unknown or waits of --order commit were broken. The
-    exit code is 5 if a driver was lost and it is unknown whether its last events were sent.
+    target's final data may differ from the original data. Reasons are unknown ids (--insert-id original) and waits that
+    --order-bound ended (--order commit). The exit code is 5 if a driver was lost, and its last events may or may not
+    have been sent.
     """
     drivers = drivers_of(options)
     with ExitStack() as stack:

@@ -150,7 +150,8 @@ NATIVE = ["slow", "general", "audit", "binlog"]  # ProxySQL's reader refuses fil
 @pytest.mark.sampled
 @pytest.mark.parametrize(("name", "other"), [(a, b) for a in NATIVE for b in [*NATIVE, "proxysql"] if a != b])
 def test_file_of_another_kind_is_reported(name: str, other: str, tmp_path: Path) -> None:
-    """One input file has another format. The second line of the summary reports the file once, and the exit code is 4."""
+    """One input file has another format. The second line of the summary reports the file once, and the exit code is"
+    " 4."""
     kind, write, extra = KINDS[name]
     (tmp_path / "a.log").write_bytes(write(make_statements([100, 200, 3000], 1)))
     (tmp_path / "b.log").write_bytes(KINDS[other][1](make_statements([150, 900, 80, 60, 5000], 2)))
@@ -172,4 +173,4 @@ def test_loss_after_many_harmless_problems_is_reported(tmp_path: Path) -> None:
     assert done.code == 4
     assert "10,000 unbalanced_quote" in done.out
     assert "1 more_problems" in done.out
-    assert "1 place could not be parsed" in done.out
+    assert "1 part of the input could not be parsed" in done.out

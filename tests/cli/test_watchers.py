@@ -82,5 +82,5 @@ def test_level_heading_comes_from_the_run_name(monkeypatch: pytest.MonkeyPatch) 
 
 def test_no_live_after_the_double_dash_is_refused() -> None:
     """`compare` has its own --no-live. The option has no effect among the options of its replays."""
-    with pytest.raises(click.UsageError, match="--no-live belongs to the command itself"):
+    with pytest.raises(click.UsageError, match="--no-live applies to the whole command"):
         parse_replay_options(["--target", "mysql://app@db", "-o", "x.run", "--no-live"])

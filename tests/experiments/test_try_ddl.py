@@ -30,7 +30,7 @@ def test_data_folder_must_be_usable(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "ibdata1").write_bytes(b"x" * 1_000_000)
     check_room(tmp_path)
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=2_000_000))
-    with pytest.raises(InputError, match="three copies need 3 MB, but /tmp has only 2 MB free"):
+    with pytest.raises(InputError, match="three copies of this folder need 3 MB, but /tmp has only 2 MB free"):
         check_room(tmp_path)
     monkeypatch.undo()
     (tmp_path / "host.pid").write_text("1")
@@ -40,7 +40,8 @@ def test_data_folder_must_be_usable(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_ddl_runs_in_the_most_used_schema(tmp_path: Path) -> None:
-    """DDL runs in the schema with the most statements on the tape. If the tape contains no schemas, no schema is used."""
+    """DDL runs in the schema with the most statements on the tape. If the tape contains no schemas, no schema is"
+    " used."""
     events = [{"statement": f"SELECT {n}", "db": db} for n, db in enumerate(("a", "b", "b", "", None))]
     assert usual_schema(make_tape(tmp_path / "t.tape", events)) == "b"
     assert usual_schema(make_tape(tmp_path / "u.tape", [{"statement": "SELECT 1"}])) is None
@@ -67,4 +68,4 @@ def test_reads_and_writes_are_counted_separately(tmp_path: Path) -> None:
     assert "faster read: select a from t (takes 0.1" in text
     assert "certainly faster" not in text
     same = "\n".join(sentences(build(tape, sides[0][:3], sides[0][:3]), made))
-    assert "no digest is certainly faster" in same
+    assert "no digest has the verdict 'faster'" in same

@@ -111,7 +111,8 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, ResultsRow]
 @pytest.mark.sampled
 @pytest.mark.parametrize("number", range(len(EXPLAINED)), ids=[f"{case[0]}-{case[1]}-{case[2]}" for case in EXPLAINED])
 def test_reason_of_changed_result(number: int, explained: dict[int, ResultsRow]) -> None:
-    """A lost implicit sort counts against B if A sorted and B does not. Reasons also cover ties and a missing ORDER BY."""
+    """A lost implicit sort counts against B if A sorted and B does not. Reasons also cover ties and a missing ORDER"
+    " BY."""
     row, (_, kind, _, known, reason) = explained[number], EXPLAINED[number]
     assert (row["kind"], row["known"], row["reason"], row["events"]) == (kind, known, reason, 3)
 
@@ -236,10 +237,11 @@ def test_difference_explained_by_order_does_not_cause_no(steady: Report, events:
     found = headline(report)
     assert found is not None
     assert found.answer == answer
-    said = f"1 digest returns different results ({events} event{'s' if events > 1 else ''}): perhaps writes of other sessions"
+    said = f"1 digest returns different results ({events} event{'s' if events > 1 else ''}): perhaps writes of other"
+    " sessions"
     text = " ".join([found.sentence, *found.notes])
     assert said in text
-    assert "replay both sides with --order commit to find out" in text
+    assert "replay both sides with --order commit to find the cause" in text
     assert against_b(report) == set()
     report.answers["results"] = rows_of("results", row, {**row, "kind": "data", "reason": None})
     found = headline(report)
