@@ -60,7 +60,7 @@ DRIVERS = Section(
             "--drivers",
             type=HowMany(),
             metavar="KIND:N",
-            help="Replay a set of tapes with N synchronized processes. local:N starts them on this host."
+            help="Replay a set of tapes with N synchronized processes. local:N starts the processes on this host."
             " join:N waits for `querytape driver` on other hosts.",
         ),
         option(

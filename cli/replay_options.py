@@ -76,7 +76,7 @@ PACE = Section(
             show_default=True,
             help="Duration of the initial rise of the speed from zero to --speed.",
         ),
-        option("--duration", "stop_after_ns", type=Duration(), help="Stop sending after this time."),
+        option("--duration", "stop_after_ns", type=Duration(), help="Stop sending events after this time."),
         option("--follow", is_flag=True, help="Follow a tape that a capture is still writing, until the capture ends."),
         option(
             "--start-at", "start_at_ns", type=Moment(), metavar="TIME", help="Send the first event at this time (UTC)."
@@ -258,7 +258,8 @@ OBSERVATION = Section(
         option(
             "--summaries",
             is_flag=True,
-            help="Record the output of pt-mysql-summary, pt-summary and pt-config-diff, if they are installed.",
+            help="Record the output of pt-mysql-summary, pt-summary and pt-config-diff, if these programs are"
+            " installed.",
         ),
         METRICS,
         LIVE,

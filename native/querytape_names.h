@@ -318,7 +318,7 @@ struct qt_engine_options {
     int64_t lead_ns;
     int64_t queue_bytes; /* Memory limit for events that wait for their due time. */
     int64_t drain_ns; /* Maximum time to wait for the last answers after the last event was sent. */
-    int64_t stack_bytes; /* stack size of a session thread */
+    int64_t stack_bytes; /* stack size of a session thread, in bytes */
     /* Number of threads (at most 64) that measure how late this machine wakes sleeping threads. */
     int32_t timer_probes;
     int32_t compress; /* whether to use the compressed protocol */
@@ -355,8 +355,8 @@ struct qt_engine_options {
     const char *refused_calls;
     /* whether sessions and events may arrive during the run. Each session then ends with a COM_QUIT event */
     int32_t follows;
-    /* number of connections that the target can accept. If `follows` is set and more than half of these are open,
-     * idle connections close sooner. 0 = no limit */
+    /* number of connections that the target can accept; 0 = no limit. If `follows` is set, idle connections close
+     * sooner when more than half of this number are open */
     int32_t rest_open;
     int64_t rest_ns; /* idle time after which a connection closes if `follows` is set; 0 = never */
     const struct qt_account *accounts; /* sessions log in as these, by number; NULL = all as user */

@@ -270,7 +270,7 @@ REASONS = {
     "connect_failed": Reason("session could not connect", False),
     "connection_lost": Reason("connection was lost", False),
     "schema_failed": Reason("schema could not be selected", False),
-    "after_quit": Reason("after the end of the session", False),
+    "after_quit": Reason("event after the end of its session", False),
     "no_cursor": Reason("FETCH without a cursor", False),
     "params_mismatch": Reason("parameters do not match the statement", False),
     "unsupported": Reason("command not supported by the replay engine", False),
@@ -289,7 +289,7 @@ LATENESS = {
     "order": "wait for commits of other sessions (--order commit)",
     "connect": "wait for the connection",
     "feeder": "wait for room in the queue (--queue-memory)",
-    "tool": "delay in the replayer itself",
+    "tool": "delay in querytape itself",
 }
 # The numbers of choices.
 CHOICES: dict[str, dict[str, int]] = {

@@ -33,7 +33,7 @@ def level_line(level: CalibrationLevel) -> str:
     type=Levels(growing=False),
     default="1,8,64,512",
     show_default=True,
-    help="Numbers of concurrent sessions, each measured in its own run.",
+    help="Numbers of concurrent sessions. Each number is measured in a separate run.",
 )
 def calibrate_command(sessions: tuple[int, ...]) -> None:
     """Measure the highest load that this machine can replay.

@@ -28,7 +28,7 @@ LOOKED_AT = "querytape.capture.looked_at"  # key in click's meta: the input whos
 COMMANDS = {
     **{name: LazyCommand("", place.short_help) for name, place in SOURCES.places.items()},
     "server": LazyCommand(
-        ".commands.capture_server:server_command", "Enable a server's own log temporarily and capture it."
+        ".commands.capture_server:server_command", "Enable a server's own log temporarily and capture the log."
     ),
     "rds": LazyCommand(
         ".commands.capture_rds:rds_command",
@@ -199,7 +199,7 @@ def run_capture(kind: "SourceKind", files: tuple[str, ...], output: Path, show: 
     if info["counts"]["problems"] and show:
         show_problems(tape.folder)
     elif info["counts"]["problems"]:
-        click.echo("  --problems lists each problem with its place", err=True)
+        click.echo("  --problems lists each problem and its location", err=True)
     if strict and info["counts"]["problems"]:
         return 1
     return exit_code(info)

@@ -65,7 +65,7 @@ Exit codes: 0 success, 1 error or parameters were not restored,
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Show the planned parameter changes and their effects; change nothing.",
+    help="Show the planned parameter changes and their effects. Change nothing.",
 )
 @click.option("--restore", "restoring", is_flag=True, help="Restore the parameters that a killed capture changed.")
 @click.option(

@@ -127,12 +127,12 @@ Exit codes: 0 success, 1 error or settings were not restored, 2 wrong usage,
 )
 @login_options
 def server_command(url: str, **options: Any) -> int:
-    """Enable a server's own log temporarily and capture it.
+    """Enable a server's own log temporarily and capture the log.
 
     Shows the planned changes, changes the server's settings, and restores them at the end, at Ctrl-C, and after an
     error. A file keeps the old values during the capture. If the capture is killed, --restore restores the values from
-    this file. At the end, the command lists the sessions that still have the capture's settings. It also shows the
-    percentage of executed statements that are on the tape.
+    this file. At the end, the command lists the sessions that still have the capture's settings. The command also shows
+    the percentage of executed statements that are on the tape.
     """
     target = server_of(url, options, URL)
     watch = WatchOptions(options["watch"] / 1e9, options["end_sessions"], options["log_again"], say_line)

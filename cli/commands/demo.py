@@ -32,7 +32,7 @@ Examples:
 @click.option(
     "--record-only",
     is_flag=True,
-    help="Only record the traffic. Keep slow.log, and a copy of the data before the traffic in the folder data."
+    help="Only record the traffic. Keep slow.log and the folder `data`, a copy of the data before the traffic."
     " Requires --keep.",
 )
 def demo_command(seconds: float, keep: Path | None, record_only: bool) -> None:

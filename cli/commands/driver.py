@@ -46,12 +46,12 @@ and on three hosts, each with a copy of the set and of join.key
 @JOIN.add
 @all_sections
 def driver_command(tape: Path, **options: Any) -> int:
-    """Replay some tapes of a set for a lead on another host.
+    """Replay some tapes of a set for a lead process on another host.
 
-    The lead process (`querytape replay --drivers`) assigns tapes of the set to this driver and sets the start time
-    of all drivers. TAPE is the set that the lead process replays, or a copy of the set. The lead process refuses a
-    driver whose replay options differ from its own. Login, option file and TLS files are read on this host. Passwords
-    and statements are never sent to the lead process.
+    The lead process (`querytape replay --drivers`) assigns tapes of the set to this driver and sets the start time of
+    all drivers. TAPE is the set that the lead process replays, or a copy of the set. The lead process refuses a driver
+    that has different replay options. The login, the option file and the TLS files belong to this host. Passwords and
+    statements are never sent to the lead process.
 
     The driver writes its part of the run to -o, sends the part to the lead process, and removes the part after
     delivery. If the lead process is lost before the first event, the driver sends no events. If the lead process is

@@ -52,7 +52,7 @@ Examples:
 @click.option(
     "--facts",
     is_flag=True,
-    help="Print JSON for a bug report. It contains only numbers and kinds: no statements, names, accounts,"
+    help="Print JSON for a bug report. The JSON contains only numbers and kinds: no statements, names, accounts,"
     " addresses or values.",
 )
 @click.option("--problems", is_flag=True, help="List only the parts of the source that could not be parsed.")

@@ -55,7 +55,7 @@ Examples:
 @click.option(
     "--top", default=3, metavar="NUMBER", show_default=True, help="Number of statements to show for each rule."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text. It contains every digest.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text. The JSON contains every digest.")
 @click.option(
     "--fail-on", type=click.Choice(EFFECTS), help="Exit with code 3 if a statement has this effect or a worse effect."
 )

@@ -188,8 +188,8 @@ def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack)
     growing = stack.enter_context(follow(tapes[0], own_tape(options["output"])))
     until = f"{growing.begun['events']:,} events until {utc_time(growing.begun['last_ns'])} UTC"
     click.echo(
-        f"{tapes[0]}: the capture is still running. The replay starts with {until} and follows the capture into"
-        f" {growing.path}",
+        f"{tapes[0]}: the capture is still running. The replay starts with {until} and continues with later"
+        f" events. The replayed tape is kept in {growing.path}",
         err=True,
     )
     return growing
@@ -208,7 +208,10 @@ def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
 
         published = snapshot(tapes[0], merged)
         events = plural(published["counts"]["events"], "event")
-        click.echo(f"{merged}: the {events} that {tapes[0]} has published so far (--follow continues)", err=True)
+        click.echo(
+            f"{merged}: the {events} that {tapes[0]} has published so far (--follow also replays later events)",
+            err=True,
+        )
         return merged
     for each in tapes:
         complete_tape(each)

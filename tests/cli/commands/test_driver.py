@@ -24,7 +24,7 @@ GIVEN = ["--target", "mysql://a@127.0.0.1/x", "-o", "part.run"]
             ["--join", "h:1"],
             f"the key that drivers and lead process share is missing: use --join-key FILE, or set {VARIABLE}",
         ),
-        (["--join", "h:1", "--join-key", "/nowhere/key"], "the join key is missing"),
+        (["--join", "h:1", "--join-key", "/nowhere/key"], "the key that drivers and lead process share is missing"),
         (
             ["--join", "h:1", "--follow"],
             "--follow: set this option on the lead process (querytape replay), not on a driver",
