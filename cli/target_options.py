@@ -71,7 +71,7 @@ TARGET_SLOWLOG = Section(
         option(
             "--target-slowlog",
             is_flag=True,
-            help="Enable the target's slow log during the run and keep it as RUN/target.tape. Reports then"
+            help="Enable the target's slow log during the run and keep the log as RUN/target.tape. Reports then"
             " compare times that both servers measured.",
         ),
     ),
