@@ -50,15 +50,15 @@ SOURCES = SourceTable(
         "general": SourcePlace("general_log", "Record general query logs (MySQL 5.7 to 9.x, MariaDB)."),
         "binlog": SourcePlace("binlog", "Record the writes of a binary log from the output of mysqlbinlog."),
         "audit": SourcePlace(
-            "server_audit", "Record audit logs of MariaDB's server_audit plugin (also of RDS and Aurora MySQL)."
+            "server_audit", "Record audit logs of the server_audit plugin (MariaDB, RDS, Aurora MySQL)."
         ),
         "audit-json": SourcePlace(
             "audit_json",
             "Record JSON audit logs of audit_log (Percona) and audit_log_filter (Percona, MySQL Enterprise).",
         ),
         "proxysql": SourcePlace(
-            "proxysql", "Record ProxySQL's events log in JSON (mysql-eventslog_format=2) or binary format (1)."
+            "proxysql", "Record ProxySQL's events log in binary or JSON format (mysql-eventslog_format=1 or 2)."
         ),
-        "csv": SourcePlace("csv_file", "Record CSV files with a header line. Options map the columns."),
+        "csv": SourcePlace("csv_file", "Record CSV files that have a header line."),
     }
 )

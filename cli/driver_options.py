@@ -50,7 +50,8 @@ JOIN_KEY = option(
     "--join-key",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="File with the secret key that the lead and its drivers share. Default: the key in QUERYTAPE_JOIN_KEY.",
+    help="File with the secret key that the lead process and its drivers share. Default: the key in"
+    " QUERYTAPE_JOIN_KEY.",
 )
 DRIVERS = Section(
     "Several drivers (docs/scaling.md)",
@@ -59,7 +60,7 @@ DRIVERS = Section(
             "--drivers",
             type=HowMany(),
             metavar="KIND:N",
-            help="Replay a set of tapes with N synchronized processes. local:N starts them on this host."
+            help="Replay a set of tapes with N synchronized processes. local:N starts the processes on this host."
             " join:N waits for `querytape driver` on other hosts.",
         ),
         option(

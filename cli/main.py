@@ -25,7 +25,7 @@ COMMANDS = {
     "replay": LazyCommand(".commands.replay:replay_command", "Replay a tape against a server.", "Replay"),
     "speed": LazyCommand(".commands.speed:speed_command", "Change the speed of a running replay.", "Replay"),
     "driver": LazyCommand(
-        ".commands.driver:driver_command", "Replay some tapes of a set for a lead on another host.", "Replay"
+        ".commands.driver:driver_command", "Replay some tapes of a set for a lead process on another host.", "Replay"
     ),
     "collect": LazyCommand(
         ".commands.collect:collect_command", "Merge undelivered parts of drivers into their run.", "Replay"

@@ -23,10 +23,10 @@ MAX_OF_A_KIND = 10_000  # maximum number of problems on a tape; more_problems ma
 # Problem kinds that mean a certain loss: texts for one and for several.
 LOSSES = {
     "foreign_file": ("file contains no event of the expected kind", "files contain no event of the expected kind"),
-    "not_understood": ("place could not be parsed", "places could not be parsed"),
+    "not_understood": ("part of the input could not be parsed", "parts of the input could not be parsed"),
     "wrapped_record": (
-        "place has other text in front of its records",
-        "places have other text in front of their records",
+        "part of the input has other text in front of its records",
+        "parts of the input have other text in front of their records",
     ),
     "too_large": ("event was too large and was truncated", "events were too large and were truncated"),
     "damaged_archive": ("compressed file is damaged or truncated", "compressed files are damaged or truncated"),

@@ -66,7 +66,7 @@ PACE = Section(
             "--max-idle",
             "max_idle_ns",
             type=Duration(),
-            help="Shorten each period in which all sessions are idle to at most this time.",
+            help="Maximum length of a period in which all sessions are idle. Longer periods are shortened.",
         ),
         option(
             "--ramp",
@@ -76,7 +76,7 @@ PACE = Section(
             show_default=True,
             help="Duration of the initial rise of the speed from zero to --speed.",
         ),
-        option("--duration", "stop_after_ns", type=Duration(), help="Stop sending after this time."),
+        option("--duration", "stop_after_ns", type=Duration(), help="Stop sending events after this time."),
         option("--follow", is_flag=True, help="Follow a tape that a capture is still writing, until the capture ends."),
         option(
             "--start-at", "start_at_ns", type=Moment(), metavar="TIME", help="Send the first event at this time (UTC)."
@@ -87,21 +87,23 @@ PACE = Section(
 )
 
 SELECTION = Section(
-    "Selection (a transaction is replayed whole or not at all)",
+    "Selection (whole transactions only)",
     (
         option(
             "--from",
             "from_at",
             type=Moment(relative=True),
             metavar="TIME",
-            help="Replay events from this time on (UTC, or +10m after the tape's first event).",
+            help="Replay events that start at this time (UTC) or later. +10m means ten minutes after the tape's first"
+            " event.",
         ),
         option(
             "--to",
             "to_at",
             type=Moment(relative=True),
             metavar="TIME",
-            help="Replay events before this time (UTC, or +20m after the tape's first event).",
+            help="Replay events that start before this time (UTC). +20m means twenty minutes after the tape's first"
+            " event.",
         ),
         *filter_options("Replay"),
         option(
@@ -109,8 +111,8 @@ SELECTION = Section(
             "part",
             type=Part(),
             metavar="SHARE|NUMBER",
-            help="Replay this share of the sessions (such as 10%), or at most this number of sessions. The"
-            " selection is always the same.",
+            help="Percentage of the sessions to replay (such as 10%), or maximum number of sessions. Repeated runs"
+            " select the same sessions.",
         ),
         option(
             "--resume",
@@ -144,7 +146,7 @@ SELECTION = Section(
             type=Duration(),
             default="1s",
             show_default=True,
-            help="Maximum delay of a session's copy relative to its original.",
+            help="Maximum delay of a copy (--amplify) relative to its original session.",
         ),
         option(
             "--loop",
@@ -164,8 +166,8 @@ FIDELITY = Section(
             type=click.Choice(["time", "commit"]),
             default="time",
             show_default=True,
-            help="Order between sessions. time: by due times only. commit: events also wait for earlier"
-            " commits of other sessions on the tape.",
+            help="Order of events between sessions. time: events wait only for their due time. commit: events also"
+            " wait for commits of other sessions that were earlier on the tape.",
         ),
         engine_option("order_bound_ns"),
         option(
@@ -256,7 +258,8 @@ OBSERVATION = Section(
         option(
             "--summaries",
             is_flag=True,
-            help="Record the output of pt-mysql-summary, pt-summary and pt-config-diff, if they are installed.",
+            help="Record the output of pt-mysql-summary, pt-summary and pt-config-diff, if these programs are"
+            " installed.",
         ),
         METRICS,
         LIVE,

@@ -35,9 +35,9 @@ def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
             "--follow works only with `querytape replay`, because a comparison needs the same events in each run"
         )
     if params["metrics"] is not None:
-        raise click.UsageError("--metrics belongs to the command itself: put it before the --")
+        raise click.UsageError("--metrics applies to the whole command: put --metrics before the --")
     if not params["live"]:
-        raise click.UsageError("--no-live belongs to the command itself: put it before the --")
+        raise click.UsageError("--no-live applies to the whole command: put --no-live before the --")
     return params
 
 

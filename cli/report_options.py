@@ -100,7 +100,8 @@ output_options = untitled(
         metavar="SIZE",
         default="1500MB",
         show_default=True,
-        help="Memory limit of the analysis. Larger reports are built in partitions. The output is identical.",
+        help="Memory limit of the analysis. An analysis that needs more memory is split into partitions. The report"
+        " is identical.",
     ),
 )
 

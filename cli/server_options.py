@@ -46,7 +46,7 @@ OPTION_FILE = (
     option(
         "--defaults-group",
         metavar="NAME",
-        help="Also read this group of the option file. Its values override [client].",
+        help="Also read this group of the option file. Values of this group override [client].",
     ),
 )
 TLS = (

@@ -33,11 +33,11 @@ TARGET = Section(
             help="Server to replay against: mysql://user@host:3306/db or mysql://user@/db?socket=/path."
             f" {SHAPE} starts a private server for the run, on a copy of a stopped server's data folder.",
         ),
-        option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Run to write (a new folder)."),
+        option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder for the run."),
         option(
             "--reads-to",
             metavar="URL",
-            help="Second server with the same data. It receives the reads outside transactions.",
+            help="Second server with the same data, for the reads outside transactions.",
         ),
         *LOGIN,
         *TLS,
@@ -71,7 +71,7 @@ TARGET_SLOWLOG = Section(
         option(
             "--target-slowlog",
             is_flag=True,
-            help="Enable the target's slow log during the run and keep it as RUN/target.tape. Reports then"
+            help="Enable the target's slow log during the run and keep the log as RUN/target.tape. Reports then"
             " compare times that both servers measured.",
         ),
     ),

@@ -139,7 +139,8 @@ def _histories(seen: Seen, columns: int, ascii_only: bool) -> list[Text]:
 
 def _order_line(waits: int, broken: int) -> Text:
     return Text(
-        f"commit order: {short_count(waits)} waits/s, {broken:,} broken waits so far", style="red" if broken else ""
+        f"commit order: {short_count(waits)} waits/s, {broken:,} waits ended by --order-bound",
+        style="red" if broken else "",
     )
 
 

@@ -64,7 +64,7 @@ def run_demo(show: Show, seconds: float = 20, keep: Path | None = None) -> Path:
         demo.replay(data, "candidate", CANDIDATE)
         demo.report()
     show("", "text")
-    demo.say(f"Done in {time.monotonic() - began:.0f} s. No server is still running. All files are in {folder}")
+    demo.say(f"Done in {time.monotonic() - began:.0f} s. All private servers are stopped. All files are in {folder}")
     show(f"\nThe report: {folder / 'report.html'}", "command")
     return folder
 
@@ -118,8 +118,8 @@ class _Demo:
         self.title(1, "Production")
         with start_server("mariadb", self.servers / "production", PRODUCTION) as production:
             self.say(
-                f"A private MariaDB {production.version} runs on port {production.port}. It gets the data of a"
-                " small shop ..."
+                f"A private MariaDB {production.version} runs on port {production.port}. The demo creates the data of"
+                f" a small shop ..."
             )
             connection = production.connect(autocommit=False)
             rows = create_shop(connection)
@@ -157,11 +157,14 @@ class _Demo:
             if name == "candidate":
                 server.execute(FORGOTTEN, "shop")
                 self.say(
-                    "This server has the same data, but the index orders.customer is missing. Sorts, joins and"
+                    "This server has the data of the production server, but the index orders.customer is missing."
+                    " Sorts, joins and"
                     " temporary tables have 1 KB of memory."
                 )
             else:
-                self.say("This server has the same data and the same configuration. Any difference is noise.")
+                self.say(
+                    "This server has the data and the configuration of the production server. Any difference is noise."
+                )
             _warm_up(server)
             self.querytape(
                 "replay shop.tape",

@@ -109,7 +109,7 @@ def reset_targets(plan: ComparePlan, side: str, name: str) -> None:
     variables = {"QUERYTAPE_SIDE": side, "QUERYTAPE_TARGET": plan.targets[side], "QUERYTAPE_RUN": name}
     done = subprocess.run(["/bin/sh", "-c", plan.reset], env={**os.environ, **variables}, stdin=subprocess.DEVNULL)
     if done.returncode:
-        raise QuerytapeError(f"--reset failed with exit code {done.returncode} before {name}: {plan.reset}")
+        raise QuerytapeError(f"--reset failed with exit code {done.returncode} before run {name}: {plan.reset}")
 
 
 def ask_for_plans(

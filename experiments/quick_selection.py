@@ -126,7 +126,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
         part = row["tape_ns"] / total_ns if total_ns else row["events"] / max(events, 1)
         return f"{100 * part:.1f} %"
 
-    of = "time" if total_ns else "statements"
+    of = "execution time" if total_ns else "statements"
     lines = [
         f"quick: {_digests(asked)} of reads {'was' if asked['digests'] == 1 else 'were'} compared ({share(asked)} of"
         f" the tape's {of}), with at most {PER_DIGEST} statements per digest"

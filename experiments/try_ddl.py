@@ -120,7 +120,8 @@ def check_room(data: Path) -> None:
     needed, free = COPIES * size_of(data), shutil.disk_usage(room).free
     if needed > free:
         raise InputError(
-            f"{data}: three copies need {megabytes(needed)}, but {room} has only {megabytes(free)} free. Set TMPDIR"
+            f"{data}: three copies of this folder need {megabytes(needed)}, but {room} has only {megabytes(free)}"
+            f" free. Set TMPDIR"
             " to a folder with more space"
         )
 
@@ -136,7 +137,7 @@ def sentences(report: Report, made: Copies) -> list[str]:
         counted = ", ".join(f"{count(n)} {word}" for word, n in words.most_common())
         lines.append(f"{name}: {counted or 'none on the tape'}")
     if not any(entry["verdict"] == "faster" for entry in report.digests):
-        lines.append("no digest is certainly faster")
+        lines.append("no digest has the verdict 'faster'")
     for name, entries in kinds.items():
         for word in ("slower", "faster"):
             lines += [

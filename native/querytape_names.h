@@ -305,20 +305,20 @@ struct qt_engine_options {
     const char *host; /* host name, or preferably the IP address that the caller resolved; NULL if socket is set */
     const char *socket; /* path of the Unix socket of the server; NULL if host is set */
     int32_t port; /* TCP port of the host */
-    const char *user; /* user name of sessions without an account */
+    const char *user; /* user name for sessions without an account on the tape */
     const char *password; /* password of user; NULL = none */
     int32_t asks_for_key; /* whether the server may send its RSA key if public_key is NULL */
     const char *db; /* schema of sessions without a schema on the tape; NULL = none */
     const char *charset; /* Character set of sessions whose character set is not on the tape. */
     const char *init; /* statements to run first on every connection, one per line (READ ONLY, ...); NULL = none */
     int32_t pace; /* rule for the send times of events */
-    int32_t connect_timeout_s; /* Longest time for a login, in seconds. */
+    int32_t connect_timeout_s; /* Maximum duration of a login, in seconds. */
     int64_t connect_rate; /* Maximum number of connections opened per second before the first event. */
-    /* Time between connecting a session and its first event, if the tape lacks the time of the connect. */
+    /* Time between the login and the first event of a session, if the tape does not contain the login time. */
     int64_t lead_ns;
-    int64_t queue_bytes; /* Memory for events that wait for their due time. */
+    int64_t queue_bytes; /* Memory limit for events that wait for their due time. */
     int64_t drain_ns; /* Maximum time to wait for the last answers after the last event was sent. */
-    int64_t stack_bytes; /* stack size of a session thread */
+    int64_t stack_bytes; /* stack size of a session thread, in bytes */
     /* Number of threads (at most 64) that measure how late this machine wakes sleeping threads. */
     int32_t timer_probes;
     int32_t compress; /* whether to use the compressed protocol */
@@ -333,14 +333,14 @@ struct qt_engine_options {
     int64_t max_row_bytes; /* largest row of a result in bytes. A larger row ends the connection. 0 = 1 GiB */
     int64_t zero_at_ns; /* earliest start of the run on CLOCK_MONOTONIC; 0 = as soon as the sessions are ready */
     int32_t holds; /* whether the engine waits for qt_engine_go, which sets the start time */
-    /* Kill a statement that runs longer than this on the target. Default: no limit. */
+    /* Maximum duration of a statement on the target. Longer statements are killed. Default: no limit. */
     int64_t statement_timeout_ns;
     int64_t max_errors; /* Stop the run when more than this number of statements fail. */
-    /* Reaction to a lost connection: end the session, reopen it at its next transaction (one attempt per second),
-     * or stop the run. */
+    /* Reaction to a lost connection: end its session, reopen the connection at the session's next transaction (one
+     * attempt per second), or stop the run. */
     int32_t on_lost;
     int32_t overload; /* Reaction to a full queue while events are late: wait, drop late events, or stop the run. */
-    /* End a wait of --order commit if the awaited session makes no progress for this time. */
+    /* Time without progress of the awaited session after which a wait of --order commit ends. */
     int64_t order_bound_ns;
     int32_t order_tables; /* number of tables in the column `waits`; 0 = commits are not ordered */
     /* Maximum number of concurrent sessions with pace none. 0 = as many as on the tape. */
@@ -353,11 +353,12 @@ struct qt_engine_options {
     /* functions that statements may not call, one per line. A line that begins with a blank is a name that
      * statements may not contain. NULL = none */
     const char *refused_calls;
-    int32_t follows; /* whether sessions and events may arrive during the run; a session then ends with its quit */
-    /* number of connections that the target has room for. With follows, idle connections close sooner above half of
-     * this number. 0 = no limit */
+    /* whether sessions and events may arrive during the run. Each session then ends with a COM_QUIT event */
+    int32_t follows;
+    /* number of connections that the target can accept; 0 = no limit. If `follows` is set, idle connections close
+     * sooner when more than half of this number are open */
     int32_t rest_open;
-    int64_t rest_ns; /* with follows, idle time after which a connection closes; 0 = never */
+    int64_t rest_ns; /* idle time after which a connection closes if `follows` is set; 0 = never */
     const struct qt_account *accounts; /* sessions log in as these, by number; NULL = all as user */
     int32_t n_accounts;
     const struct qt_address *read_target; /* NULL, or it answers reads outside transactions: the same data */

@@ -209,7 +209,7 @@ COMMANDS = {
     "other": 25,
 }
 COUNTERS = {
-    "fed": Counter(False, "fed_events", "Events passed to their sessions. Each event waits there until its due time."),
+    "fed": Counter(False, "fed_events", "Events passed to their sessions. A session waits until the event is due."),
     "executed": Counter(False, None, ""),
     "not_sent": Counter(False, "not_sent_events", "Events passed to their sessions but not sent."),
     "reads": Counter(False, None, ""),
@@ -233,7 +233,7 @@ COUNTERS = {
     "overload_drops": Counter(True, "overload_dropped_events", "Overdue events dropped by --overload drop."),
     "not_permitted": Counter(True, "not_permitted_events", "Events whose statement the options do not allow."),
     "order_waits": Counter(True, "order_waits", "Events that waited for commits of other sessions."),
-    "order_broken": Counter(True, "order_broken", "Waits for commits of other sessions, ended by --order-bound."),
+    "order_broken": Counter(True, "order_broken", "Waits of --order commit that --order-bound ended."),
     "order_wait_ns": Counter(True, None, ""),
     "order_stalls": Counter(False, None, ""),
     "overrides_failed": Counter(True, None, ""),
@@ -249,8 +249,8 @@ REASONS = {
     "filter:time": Reason("outside the selected time", False),
     "filter:event": Reason("statement not selected", False),
     "filter:resumed": Reason("already executed by the resumed run", False),
-    "filter:failed_in": Reason("no failure in the run of --failed-in", False),
-    "filter:slower_in": Reason("not slower in the report of --slower-in", False),
+    "filter:failed_in": Reason("no failure in the run that --failed-in names", False),
+    "filter:slower_in": Reason("not slower in the report that --slower-in names", False),
     "original_failed": Reason("failed on the tape because of a lock wait, KILL or timeout", False),
     "no_answer": Reason("no reply on the tape: the session ended inside a transaction", False),
     "kill_alone": Reason("KILL of a statement that is not sent", False),
@@ -270,10 +270,10 @@ REASONS = {
     "connect_failed": Reason("session could not connect", False),
     "connection_lost": Reason("connection was lost", False),
     "schema_failed": Reason("schema could not be selected", False),
-    "after_quit": Reason("after the end of the session", False),
+    "after_quit": Reason("event after the end of its session", False),
     "no_cursor": Reason("FETCH without a cursor", False),
-    "params_mismatch": Reason("values do not fit the statement", False),
-    "unsupported": Reason("command not supported by the engine", False),
+    "params_mismatch": Reason("parameters do not match the statement", False),
+    "unsupported": Reason("command not supported by the replay engine", False),
     "transaction_lost": Reason("connection was lost inside the transaction", False),
     "overload": Reason("dropped because the queue was full", False),
     "not_permitted": Reason("statement not allowed by the options", False),
@@ -289,7 +289,7 @@ LATENESS = {
     "order": "wait for commits of other sessions (--order commit)",
     "connect": "wait for the connection",
     "feeder": "wait for room in the queue (--queue-memory)",
-    "tool": "delay in the replayer itself",
+    "tool": "delay in querytape itself",
 }
 # The numbers of choices.
 CHOICES: dict[str, dict[str, int]] = {
@@ -379,13 +379,13 @@ SETTINGS = {
         "--lead",
         None,
         None,
-        "Time between connecting a session and its first event, if the tape lacks the time of the connect.",
+        "Time between the login and the first event of a session, if the tape does not contain the login time.",
     ),
     "queue_bytes": Setting(
         "--queue-memory",
         1,
         None,
-        "Memory for events that wait for their due time.",
+        "Memory limit for events that wait for their due time.",
     ),
     "drain_ns": Setting(
         "--drain",
@@ -409,7 +409,7 @@ SETTINGS = {
         "--statement-timeout",
         None,
         None,
-        "Kill a statement that runs longer than this on the target. Default: no limit.",
+        "Maximum duration of a statement on the target. Longer statements are killed. Default: no limit.",
     ),
     "max_errors": Setting(
         "--max-errors",
@@ -421,8 +421,8 @@ SETTINGS = {
         "--on-lost",
         None,
         None,
-        "Reaction to a lost connection: end the session, reopen it at its next transaction (one attempt per "
-        "second), or stop the run.",
+        "Reaction to a lost connection: end its session, reopen the connection at the session's next transaction "
+        "(one attempt per second), or stop the run.",
     ),
     "overload": Setting(
         "--overload",
@@ -434,7 +434,7 @@ SETTINGS = {
         "--order-bound",
         None,
         None,
-        "End a wait of --order commit if the awaited session makes no progress for this time.",
+        "Time without progress of the awaited session after which a wait of --order commit ends.",
     ),
 }
 # The numbers that None is.

@@ -54,12 +54,12 @@ RESULT_REASONS = {
     ),
     "asks_session": ResultReason(
         "reads properties of the session or server",
-        "no action, unless the application depends on this result",
+        "no action is needed, unless the application depends on this result",
         None,
     ),
     "asks_server": ResultReason(
         "reads properties of the server",
-        "no action, unless the application depends on this result",
+        "no action is needed, unless the application depends on this result",
         None,
     ),
     "asks_time": ResultReason(
@@ -95,7 +95,7 @@ RESULT_REASONS = {
     "perhaps_race": ResultReason(
         "possibly a race with writes of other sessions",
         "replay both sides with --order commit; if the difference remains, compare the data of both servers",
-        "replay both sides with --order commit to find out",
+        "replay both sides with --order commit to find the cause",
     ),
     "perhaps_limit_unsorted": ResultReason(
         "possibly LIMIT without ORDER BY",
@@ -130,12 +130,12 @@ RESULT_REASONS = {
     "perhaps_time_in_condition": ResultReason(
         "possibly the current time in a condition",
         "to compare the result, replay both sides with --now original",
-        "replay both sides with --now original to find out",
+        "replay both sides with --now original to find the cause",
     ),
     "perhaps_time_with_columns": ResultReason(
         "possibly the current time in a result that also contains columns",
         "to compare the columns, replay both sides with --now original",
-        "replay both sides with --now original to find out",
+        "replay both sides with --now original to find the cause",
     ),
     "chance": ResultReason(
         "random value",
@@ -149,31 +149,31 @@ RESULT_REASONS = {
     ),
     "write_not_sent": ResultReason(
         "an earlier write to the same tables was not sent on one side",
-        "find out first why the write was not sent",
+        "first find out why the write was not sent",
         None,
     ),
     "write_failed": ResultReason(
         "an earlier write to the same tables failed on one side",
-        "fix the error under 'breaks' first",
+        "first fix the error that the report lists under 'breaks'",
         None,
     ),
     "write_changed_others": ResultReason(
         "an earlier write to the same tables changed different rows on one side",
-        "check the earlier write first",
+        "first check why the earlier write changed different rows",
         None,
     ),
     "session_lost": ResultReason(
         "the session had lost its connection on one side",
-        "fix the error under 'breaks' first",
+        "first fix the error that the report lists under 'breaks'",
         None,
     ),
     "set_failed": ResultReason(
         "an earlier SET of the session failed on one side",
-        "fix the error under 'breaks' first",
+        "first fix the error that the report lists under 'breaks'",
         None,
     ),
     "server_writes": ResultReason(
-        "only one side has an event or trigger that writes to the same tables",
+        "only one side has a scheduled event or trigger that writes to the same tables",
         "configure B like A, and compare again",
         None,
     ),

@@ -214,11 +214,11 @@ def check_columns(source: str, columns: Iterable[str]) -> None:
 KIND = SourceKind(
     name="csv",
     title="CSV",
-    help="""Record CSV files with a header line. Options map the columns.
+    help="""Record CSV files that have a header line.
 
     Fields: time and statement (both required), duration, thread_id, user, host, db, errno, rows_sent, rows_examined,
-    rows_affected, bytes_sent, lock, command, error. Times are numbers since 1970, or text in UTC or --log-timezone.
-    Durations are numbers or HH:MM:SS.ffffff.
+    rows_affected, bytes_sent, lock, command, error. Times are numbers since 1970, or text in the
+    zone of --log-timezone (default: UTC). Durations are numbers or HH:MM:SS.ffffff.
 
     The output of `mysql -B` for mysql.slow_log and mysql.general_log is also accepted, with its escapes and with
     accounts such as `app[app] @ host [address]`. Files of SELECT ... INTO OUTFILE and of the CSV engine are accepted

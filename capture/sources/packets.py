@@ -286,7 +286,8 @@ KIND = SourceKind(
     help="""Record the packets between clients and servers, from files or live.
 
     Reads files of tcpdump and Wireshark (pcap, pcapng, also compressed) or a network interface. TLS connections are
-    decrypted with keys from --keylog or from the pcapng file. Encrypted connections without keys are counted.""",
+    decrypted with keys from --keylog or from the pcapng file. Encrypted connections without keys are counted but not
+    recorded.""",
     examples="""\
 Examples:
   tcpdump -i any -s 0 -w shop.pcap 'tcp port 3306'     on the server
@@ -307,12 +308,12 @@ Examples:
         Option("port", "Port of a MySQL server; may be given up to 64 times. Default: 3306.", "int", multiple=True),
         Option(
             "keylog",
-            "File with the TLS secrets of the connections, in the SSLKEYLOGFILE format. It may grow during a live"
-            " capture.",
+            "File with the TLS secrets of the connections, in the SSLKEYLOGFILE format. The file may grow during a"
+            " live capture.",
             metavar="FILE",
         ),
         Option("duration", "Live: stop after this time. Default: stop at Ctrl-C.", "duration"),
-        Option("max-memory", "Live: memory for packets that wait for the parser.", "bytes", default="256M"),
+        Option("max-memory", "Live: memory limit for packets that wait for the parser.", "bytes", default="256M"),
         Option("max-disk", "Live: stop when the tape reaches this size.", "bytes", default="20G"),
         Option("user", "Live, as root: switch to this user after the interface is open.", metavar="NAME"),
     ),

@@ -116,7 +116,7 @@ def ask(target: Target) -> dict[str, Any] | None:
 KIND = SourceKind(
     name="proxysql",
     title="a ProxySQL events log",
-    help="""Record ProxySQL's events log in JSON (mysql-eventslog_format=2) or binary format (1).
+    help="""Record ProxySQL's events log in binary or JSON format (mysql-eventslog_format=1 or 2).
 
     The log contains the statements of clients, with start and duration in microseconds as measured by the proxy. A
     session is one client connection. --source may be the URL of ProxySQL's admin port, which shows whether events were

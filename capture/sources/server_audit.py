@@ -83,7 +83,7 @@ def left_out(description: Mapping[str, Any]) -> list[TapeWarning]:
 KIND = SourceKind(
     name="audit",
     title="an audit log",
-    help="""Record audit logs of MariaDB's server_audit plugin (also of RDS and Aurora MySQL).
+    help="""Record audit logs of the server_audit plugin (MariaDB, RDS, Aurora MySQL).
 
     The log contains each statement with its user, host and error number, but no durations. Times have a resolution of
     one second (Aurora: microseconds). The server truncates long statements. Truncated statements are marked on the

@@ -33,13 +33,13 @@ def level_line(level: CalibrationLevel) -> str:
     type=Levels(growing=False),
     default="1,8,64,512",
     show_default=True,
-    help="Session counts to measure, with one level for each count.",
+    help="Numbers of concurrent sessions. Each number is measured in a separate run.",
 )
 def calibrate_command(sessions: tuple[int, ...]) -> None:
     """Measure the highest load that this machine can replay.
 
     Replays a synthetic tape against `querytape null-server`, which answers immediately. The results therefore depend
-    only on querytape and this machine. Later replays warn when they come near these limits.
+    only on querytape and this machine. Later replays warn when their load comes near the measured limits.
 
     Each line shows one run: queries per second, CPU time per query, lateness of events, and lateness of sleeping
     threads. The command takes about half a minute.

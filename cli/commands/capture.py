@@ -28,7 +28,7 @@ LOOKED_AT = "querytape.capture.looked_at"  # key in click's meta: the input whos
 COMMANDS = {
     **{name: LazyCommand("", place.short_help) for name, place in SOURCES.places.items()},
     "server": LazyCommand(
-        ".commands.capture_server:server_command", "Enable a server's own log temporarily and capture it."
+        ".commands.capture_server:server_command", "Enable a server's own log temporarily and capture the log."
     ),
     "rds": LazyCommand(
         ".commands.capture_rds:rds_command",
@@ -103,7 +103,7 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
     parameters: list[click.Parameter] = [
         click.Argument(["files"], nargs=-1, required=needed, metavar="FILE..."),
         click.Option(
-            ["-o", "--output"], required=True, type=click.Path(path_type=Path), help="Tape to write (a new folder)."
+            ["-o", "--output"], required=True, type=click.Path(path_type=Path), help="New folder for the tape."
         ),
     ]
     if kind.local_times:
@@ -116,12 +116,12 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
         click.Option(
             ["--source"],
             metavar="URL",
-            help="Server on which the traffic was recorded. The tape keeps its identity, variables and binary"
+            help="Server on which the traffic was recorded. The tape keeps the server's identity, variables and binary"
             " log position.",
         ),
         *(click.Option(list(names), **settings) for names, settings in (*LOGIN, *TLS)),
         click.Option(
-            ["--problems", "show"], is_flag=True, help="List each place of the input that could not be parsed."
+            ["--problems", "show"], is_flag=True, help="List each part of the input that could not be parsed."
         ),
         click.Option(list(METRICS[0]), **METRICS[1]),
         click.Option(["--strict"], is_flag=True, help="Exit with code 1 if any part of the input could not be parsed."),
@@ -143,9 +143,11 @@ def endless_options(kind: "SourceKind") -> list[click.Parameter]:
         options.append(click.Option(["--from-end"], is_flag=True, help=text))
     if kind.follows or live:
         of = "Live" if live else "With --follow"
-        text = f"{of}: publish new events at least this often. Default: 5s."
+        text = f"{of}: maximum time until new events are published on the tape. Default: 5s."
         options.append(click.Option(["--part-every"], type=Duration(), help=text))
-        text = f"{of}: time span of the events to keep. Older parts are dropped. Default: keep everything."
+        text = (
+            f"{of}: time span of the events to keep. Older events are removed from the tape. Default: keep everything."
+        )
         options.append(click.Option(["--keep"], type=Duration(), help=text))
     return options
 
@@ -197,7 +199,7 @@ def run_capture(kind: "SourceKind", files: tuple[str, ...], output: Path, show: 
     if info["counts"]["problems"] and show:
         show_problems(tape.folder)
     elif info["counts"]["problems"]:
-        click.echo("  --problems lists each problem with its place", err=True)
+        click.echo("  --problems lists each problem and its location", err=True)
     if strict and info["counts"]["problems"]:
         return 1
     return exit_code(info)

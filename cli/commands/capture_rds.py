@@ -47,7 +47,7 @@ The exit code is 1 if parameters could not be restored.
 """,
 )
 @click.argument("instance", metavar="INSTANCE")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Tape to write (a new folder).")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="New folder for the tape.")
 @click.option("--duration", type=Duration(), default="10m", show_default=True, help="Duration of the capture.")
 @click.option("--poll", type=Duration(), default="5s", show_default=True, help="Interval between downloads of the log.")
 @click.option(
@@ -58,8 +58,8 @@ The exit code is 1 if parameters could not be restored.
 @click.option(
     "--audit",
     is_flag=True,
-    help="Read the audit log. It has no durations, but it includes sessions that were open before the capture."
-    " On Aurora, the capture enables it.",
+    help="Read the audit log instead of the slow log. The audit log has no durations, but includes sessions that were"
+    " open before the capture. On Aurora, the capture enables the audit log.",
 )
 @click.option(
     "--query-limit", type=int, default=1024, show_default=True, help="The server's server_audit_query_log_limit."
@@ -68,7 +68,7 @@ The exit code is 1 if parameters could not be restored.
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Show the planned parameter changes and their effects; change nothing.",
+    help="Show the planned parameter changes and their effects. Change nothing.",
 )
 @click.option("--restore", "restoring", is_flag=True, help="Restore the parameters that a killed capture changed.")
 @click.option(
@@ -77,14 +77,14 @@ The exit code is 1 if parameters could not be restored.
 @click.option(
     "--shared-group-ok",
     is_flag=True,
-    help="Change the parameter group even if other instances use it. These instances then also log everything.",
+    help="Change the parameter group even if other instances use the group. These instances then also log everything.",
 )
 @click.option(
     "--sync-timeout",
     type=Duration(),
     default="10m",
     show_default=True,
-    help="Maximum time to wait for the status in-sync.",
+    help="Maximum time to wait until the parameter group has the status in-sync.",
 )
 @click.option("--region", metavar="NAME", help="AWS region. Default: boto3's own setting.")
 @click.option("--profile", metavar="NAME", help="Profile of the AWS configuration. Default: boto3's own setting.")
@@ -99,12 +99,12 @@ def rds_command(instance: str, **options: Any) -> int:
 
     Changes the instance's parameter group so that the slow log contains every statement. Waits until the instance has
     applied the change, and downloads the log files while they grow and rotate. Restores each parameter at the end, at
-    Ctrl-C, and after an error. A file keeps the old values during the capture. After a kill, --restore restores the old
-    values.
+    Ctrl-C, and after an error. A file keeps the old values during the capture. If the capture is killed, --restore
+    restores the values from this file.
 
-    The command never changes parameters that need a reboot, or default parameter groups. With --audit (Aurora only),
-    the command changes server_audit_logging and server_audit_events in the cluster's parameter group. Aurora writes
-    several audit files in parallel, and querytape merges them by time.
+    The command never changes default parameter groups or parameters that need a reboot. With --audit (Aurora only), the
+    command changes server_audit_logging and server_audit_events in the cluster's parameter group. Aurora writes several
+    audit files in parallel, and querytape merges them by time.
 
     This command was tested only against an emulator, never against Amazon.
     """

@@ -66,7 +66,7 @@ The exit code is 1 if settings could not be restored.
 """,
 )
 @click.argument("url", metavar=URL)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Tape to write (a new folder).")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="New folder for the tape.")
 @click.option("--duration", type=Duration(), default="10m", show_default=True, help="Duration of the capture.")
 @click.option(
     "--read",
@@ -114,8 +114,8 @@ The exit code is 1 if settings could not be restored.
     "--renew-idle",
     type=PerSecond(),
     metavar="RATE",
-    help="During the capture, kill older sessions at this rate (5/s, 30/m), if they are idle and outside"
-    " transactions. Connection pools reconnect, and the log contains the new sessions.",
+    help="Rate (5/s, 30/m) at which the capture kills sessions that are older than the capture. Only idle sessions"
+    " outside transactions are killed. Connection pools reconnect, and the log contains the new sessions.",
 )
 @click.option(
     "--log-again",
@@ -125,15 +125,18 @@ The exit code is 1 if settings could not be restored.
 )
 @untitled(METRICS)
 @click.option(
-    "--partial-ok", is_flag=True, help="Exit with code 0 even if the log lacks more than 5 % of the statements."
+    "--partial-ok",
+    is_flag=True,
+    help="Exit with code 0 even if the log lacks more than 5 % of the executed statements.",
 )
 @login_options
 def server_command(url: str, **options: Any) -> int:
-    """Enable a server's own log temporarily and capture it.
+    """Enable a server's own log temporarily and capture the log.
 
     Shows the planned changes, changes the server's settings, and restores them at the end, at Ctrl-C, and after an
-    error. A file keeps the old values during the capture. After a kill, --restore restores the old values. At the end
-    the command lists sessions that still have the capture's settings, and the share of executed statements on the tape.
+    error. A file keeps the old values during the capture. If the capture is killed, --restore restores the values from
+    this file. At the end, the command lists the sessions that still have the capture's settings. The command also shows
+    the percentage of executed statements that are on the tape.
     """
     target = server_of(url, options, URL)
     watch = WatchOptions(options["watch"] / 1e9, options["end_sessions"], options["log_again"], say_line)

@@ -23,11 +23,13 @@ Examples:
 def collect_command(run: Path, parts: tuple[Path, ...]) -> int:
     """Merge undelivered parts of drivers into their run.
 
-    If the lead of a replay is lost, its drivers continue and keep their parts. Parts of local drivers are in RUN. Name
-    the parts of other drivers on the command line.
+    In a replay with --drivers, each driver sends its part of the run to the lead process. If the lead process is lost,
+    the drivers continue and keep their parts. Parts of local drivers are in RUN. Name the parts of other drivers on the
+    command line.
 
-    If a driver lost its connection to the lead, its part replaces the events with the reason driver_lost. The command
-    reads and writes only files, and it does not remove named parts. The exit code is 1 if the run is still incomplete.
+    If a driver lost its connection to the lead process, RUN lists the driver's events as not sent (driver_lost). The
+    command replaces these events with the driver's part. The command reads and writes only
+    files. The parts that the command line names are kept. The exit code is 1 if the run is still incomplete.
     """
     from ...replay.drivers.collect import collect
 

@@ -87,8 +87,8 @@ The result of --quick is incomplete if the time did not suffice for all reads.
     "--nightly",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Instead of -o: write a new comparison into this folder, named by date and time (UTC). When it is"
-    " complete, older comparisons are removed (--keep).",
+    help="Instead of -o: folder for a new comparison, which is named by date and time (UTC). When the new comparison"
+    " is complete, older comparisons are removed (--keep).",
 )
 @click.option(
     "--keep",
@@ -96,7 +96,8 @@ The result of --quick is incomplete if the time did not suffice for all reads.
     metavar="NUMBER",
     default=30,
     show_default=True,
-    help="With --nightly: number of complete comparisons to keep. A failed comparison removes nothing.",
+    help="With --nightly: number of complete comparisons to keep. If the new comparison fails, no older comparison is"
+    " removed.",
 )
 @click.option("--rounds", type=click.IntRange(1, 1000), help="Number of runs per side.  [default: 5]")
 @click.option(
@@ -118,13 +119,16 @@ The result of --quick is incomplete if the time did not suffice for all reads.
     help="Read the tape, targets and options from this plan.toml.",
 )
 @click.option(
-    "--add", type=click.IntRange(1, 1000), metavar="NUMBER", help="Add this number of rounds to the comparison in -o."
+    "--add",
+    type=click.IntRange(1, 1000),
+    metavar="NUMBER",
+    help="Number of rounds to add to the comparison in the folder of -o.",
 )
 @click.option(
     "--quick",
     is_flag=True,
-    help="Compare without load: send up to five statements of each digest of reads, one at a time, to both"
-    " servers in turn.",
+    help="Compare without load. Up to five statements of each read digest are sent to both servers, one statement at"
+    " a time.",
 )
 @click.option("--within", type=Duration(), help="Maximum duration of --quick.  [default: 5m]")
 @click.option(
@@ -144,9 +148,10 @@ def compare_command(
 ) -> int:
     """Replay a tape against two servers in turn and compare the results.
 
-    The runs alternate (A B A B ...), so that both servers have the same conditions. The folder keeps the plan, each
-    run and report.html, and the same command continues an interrupted comparison. The report first shows how much the
-    rounds of A differ from each other. Only a larger difference is reported as slower or faster.
+    The runs alternate (A B A B ...), so that both servers have the same conditions. The output folder keeps the plan,
+    each run and report.html. To continue an interrupted comparison, repeat the command. The report first shows how much
+    the rounds of A differ from each other. B is reported as slower or faster only if the difference between A and B is
+    larger.
 
     With --quick there is no full replay. Samples of the reads are sent one at a time (A B B A) until each verdict is
     certain or the time is up. Rows and errors are also compared. The first lines of the output list the statements
@@ -161,7 +166,9 @@ def compare_command(
         if output is not None:
             return compare(tape, replay_options, output, options)
         if options["add"]:
-            raise click.UsageError("--add requires -o, because each night is a new comparison")
+            raise click.UsageError(
+                "--add cannot be combined with --nightly, because each night is a new comparison. Use -o instead"
+            )
         assert nightly is not None
         return run_night(nightly, keep, tape, replay_options, options)
 
@@ -252,12 +259,14 @@ def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
             raise InputError(f"{output}: not a comparison (expected plan.toml in the folder)")
         plan = ComparePlan.read(output / PLAN_FILE)
         if plan.kind != "compare":
-            raise InputError(f"{output}: cannot add rounds to a comparison of `{plan.kind}`: start a new comparison")
+            raise InputError(
+                f"{output}: cannot add rounds to a comparison of kind `{plan.kind}`: start a new comparison"
+            )
         return replace(plan, rounds=plan.rounds + (options["add"] or 0))
     if options["plan_file"] is not None:
         if tape is not None or options["targets"] or replay_options:
             raise click.UsageError(
-                "--plan sets the tape, the targets and the replay options: omit them on the command line"
+                "--plan sets the tape, the targets and the replay options: omit these options on the command line"
             )
         plan = ComparePlan.read(options["plan_file"])
     elif tape is None:

@@ -25,8 +25,8 @@ Examples:
 def completion_command(ctx: click.Context, shell: str) -> None:
     """Print the completion script of a shell.
 
-    The examples write the script to a file that each new shell reads. For zsh, add ~/.zfunc to fpath before compinit.
-    bash must be version 4.4 or later.
+    The examples below write the script to a file that each new shell reads. For zsh, add ~/.zfunc to fpath before
+    compinit. bash must be version 4.4 or later.
     """
     made = get_completion_class(shell)
     if made is None:

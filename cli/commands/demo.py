@@ -32,14 +32,15 @@ Examples:
 @click.option(
     "--record-only",
     is_flag=True,
-    help="Only record: keep slow.log and a copy of the data from before the traffic (folder data). Requires --keep.",
+    help="Only record the traffic. Keep slow.log and the folder `data`, a copy of the data before the traffic."
+    " Requires --keep.",
 )
 def demo_command(seconds: float, keep: Path | None, record_only: bool) -> None:
     """Demonstrate capture, replay and report on private servers.
 
-    Records the traffic of a small shop, replays it against a copy and against a badly tuned server, and compares the
-    two runs. Starts private MariaDB servers in a temporary folder and stops them at the end. Nothing else on this
-    machine changes.
+    Records the traffic of a small shop. Replays the traffic against a copy of the shop's server and against a badly
+    tuned server, and compares the two runs. Starts private MariaDB servers in a temporary folder and stops them at the
+    end. Nothing else on this machine changes.
     """
     if not record_only:
         run_demo(show, seconds, keep)

@@ -23,7 +23,7 @@ JOIN = Section(
             type=Place(),
             required=True,
             metavar="HOST:PORT",
-            help="Address where the lead listens (`querytape replay --drivers join:N --listen`).",
+            help="Address on which the lead process listens (`querytape replay --drivers join:N --listen`).",
         ),
         JOIN_KEY,
     ),
@@ -46,27 +46,32 @@ and on three hosts, each with a copy of the set and of join.key
 @JOIN.add
 @all_sections
 def driver_command(tape: Path, **options: Any) -> int:
-    """Replay some tapes of a set for a lead on another host.
+    """Replay some tapes of a set for a lead process on another host.
 
-    The lead assigns tapes of the set to this driver and sets the start time of all drivers. TAPE is the lead's set or
-    a copy of the set. Use the same replay options as the lead, which refuses a driver with different options. Login,
-    option file and TLS files belong to this host: passwords and statements are never sent to the lead.
+    The lead process (`querytape replay --drivers`) assigns tapes of the set to this driver and sets the start time of
+    all drivers. TAPE is the set that the lead process replays, or a copy of the set. The lead process refuses a driver
+    that has different replay options. The login, the option file and the TLS files belong to this host. Passwords and
+    statements are never sent to the lead process.
 
-    The driver writes its part to -o, sends the part to the lead, and removes it after delivery. If the lead is lost
-    before the first event, the driver sends no events. If the lead is lost later, the driver finishes its schedule and
-    keeps its part. The exit code is 1 if the part is incomplete or was not delivered.
+    The driver writes its part of the run to -o, sends the part to the lead process, and removes the part after
+    delivery. If the lead process is lost before the first event, the driver sends no events. If the lead process is
+    lost later, the driver finishes its schedule and keeps its part. The exit code is 1 if the part is incomplete or was
+    not delivered.
     """
     for name in ("follow", "metrics", "target_slowlog", "start_at_ns", "host_metrics", "summaries"):
         if options[name]:
             raise click.UsageError(
-                f"--{name.removesuffix('_ns').replace('_', '-')}: set this option on the lead, not on a driver"
+                f"--{name.removesuffix('_ns').replace('_', '-')}: set this option on the lead process"
+                " (querytape replay), not on a driver"
             )
     from ...replay.drivers.joined import replay_as_driver
     from ...replay.drivers.secured import VARIABLE, read_key
 
     key = read_key(options["join_key"])
     if key is None:
-        raise click.UsageError(f"the join key is missing: use --join-key FILE, or set {VARIABLE}")
+        raise click.UsageError(
+            f"the key that drivers and lead process share is missing: use --join-key FILE, or set {VARIABLE}"
+        )
     with ExitStack() as stack:
         replay_options = options_of(options, target_of(options, stack), first_ns(tape))
         ended = replay_as_driver(tape, replay_options, options["join"], key, LiveLines())
@@ -79,5 +84,7 @@ def driver_command(tape: Path, **options: Any) -> int:
     if ended.summary.info["partial"]:
         click.echo(printable(f"  PARTIAL: {ended.summary.info['partial']}"))
     if ended.kept is not None:
-        click.echo(printable(f"  NOT DELIVERED ({ended.kept}): the part is kept in {ended.summary.path}"))
+        click.echo(
+            printable(f"  NOT DELIVERED ({ended.kept}): the driver's part of the run is kept in {ended.summary.path}")
+        )
     return 0 if ended.kept is None and ended.summary.complete else 1

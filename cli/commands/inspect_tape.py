@@ -52,16 +52,16 @@ Examples:
 @click.option(
     "--facts",
     is_flag=True,
-    help="Print JSON for a bug report. It contains only numbers and kinds: no statements, names, accounts,"
+    help="Print JSON for a bug report. The JSON contains only numbers and kinds: no statements, names, accounts,"
     " addresses or values.",
 )
-@click.option("--problems", is_flag=True, help="List only the places of the source that could not be parsed.")
+@click.option("--problems", is_flag=True, help="List only the parts of the source that could not be parsed.")
 @click.option("--top", default=12, metavar="NUMBER", show_default=True, help="Number of digests to show.")
 @click.option("--samples", is_flag=True, help="Show the literal values of the most frequently written rows.")
 @click.option(
     "--source",
     metavar="URL",
-    help="Read the indexes of this server (mysql://USER@HOST/) and list those that no statement of the tape could use.",
+    help="List the indexes of this server (mysql://USER@HOST/) that no statement of the tape could use.",
 )
 @login_options
 def inspect_command(tape: Path, against: Path | None, html: Path | None, source: str | None, **options: Any) -> None:

@@ -50,12 +50,15 @@ Examples:
     help="Version of the new server, such as mysql-8.4 or mariadb-11.8.",
 )
 @click.option(
-    "--from", "source", type=VersionType(), help="Version of the source server, if the tape does not contain it."
+    "--from",
+    "source",
+    type=VersionType(),
+    help="Version of the source server, if the tape does not contain the version.",
 )
 @click.option(
     "--top", default=3, metavar="NUMBER", show_default=True, help="Number of statements to show for each rule."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text. It contains every digest.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text. The JSON contains every digest.")
 @click.option(
     "--fail-on", type=click.Choice(EFFECTS), help="Exit with code 3 if a statement has this effect or a worse effect."
 )
@@ -67,8 +70,8 @@ def lint_command(
     Needs no server. Finds reserved words and removed or deprecated syntax, functions, variables and SQL modes. Also
     finds zero dates, GROUP BY that no longer sorts, and statements that the other server family cannot prepare.
 
-    Each finding lists its digests, its share of the time and the section of the manual. The rules check only the text
-    of statements. Replay the tape to find other differences.
+    Each finding lists its digests, their share of the execution time, and a section of the server's manual. The rules
+    check only the text of statements. Replay the tape to find other differences.
     """
     tape = readable_tape(tape)
     result = lint_tape(tape, target, source)

@@ -103,7 +103,8 @@ def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
     """Compare the query plans of two servers for the statements of a tape.
 
     Runs EXPLAIN for a few statements of each digest on both servers. The report first lists different schemas,
-    statistics and settings. Then it lists the digests with different plans, sorted by their time on the tape.
+    statistics and settings. Then the report lists the digests with different plans, sorted by their execution time on
+    the tape.
     """
     complete_tape(tape)
     if output is not None:

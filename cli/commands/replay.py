@@ -111,8 +111,9 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
 
     Each session of the tape has its own thread and connection, and each event is sent at its original time. Several
     tapes are first merged into one tape, which is kept next to the run (both.tape for both.run). If a capture is still
-    writing the tape, its published part is replayed. --follow continues until the capture ends or Ctrl-C, at the
-    tape's own pace: a run that starts an hour late stays an hour late.
+    writing the tape, the published part of the tape is replayed. With --follow, the replay continues until the capture
+    ends or the user presses Ctrl-C. The replay keeps the tape's pace, so a run that starts an hour late stays an hour
+    late.
 
     Only reads are sent unless --allow-writes is given. The target is checked first, and warnings are shown before
     anything is sent. Ctrl-C stops sending, waits for answers and keeps the run as partial. A second Ctrl-C ends the
@@ -122,8 +123,9 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     on this host or on others.
 
     The exit code is 1 if the replay was refused, is partial, or has unaccounted events. The exit code is 4
-    (incomplete result) if the final data may differ. Reasons are unknown ids of --insert-id original, and waits that
-    --order-bound ended. The exit code is 5 if a driver was lost. It is then unknown whether its last events were sent.
+    (incomplete result) if the target's final data may differ from the original data. Reasons are unknown ids (--insert-id original) and waits that
+    --order-bound ended (--order commit). The exit code is 5 if a driver was lost, and its last events may or may not
+    have been sent.
     """
     drivers = drivers_of(options)
     with ExitStack() as stack:
@@ -185,8 +187,8 @@ def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack)
     growing = stack.enter_context(follow(tapes[0], own_tape(options["output"])))
     until = f"{growing.begun['events']:,} events until {utc_time(growing.begun['last_ns'])} UTC"
     click.echo(
-        f"{tapes[0]}: the capture is still running. The replay starts with {until} and follows the capture into"
-        f" {growing.path}",
+        f"{tapes[0]}: the capture is still running. The replay starts with {until} and continues with later"
+        f" events. The replayed tape is kept in {growing.path}",
         err=True,
     )
     return growing
@@ -205,7 +207,10 @@ def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
 
         published = snapshot(tapes[0], merged)
         events = plural(published["counts"]["events"], "event")
-        click.echo(f"{merged}: the {events} that {tapes[0]} has published so far (--follow continues)", err=True)
+        click.echo(
+            f"{merged}: the {events} that {tapes[0]} has published so far (--follow also replays later events)",
+            err=True,
+        )
         return merged
     for each in tapes:
         complete_tape(each)

@@ -49,7 +49,7 @@ Names for --fail-on:
     "plans_folder",
     type=click.Path(path_type=Path, exists=True),
     metavar="FOLDER",
-    help="Also show the query plans in this folder, which querytape plans wrote.",
+    help="Also show the query plans that `querytape plans` wrote into this folder.",
 )
 @click.option(
     "--show",
@@ -69,7 +69,7 @@ Names for --fail-on:
     default=1,
     show_default=True,
     metavar="NUMBER",
-    help="Number of processes that analyze partitions in parallel. They share --memory.",
+    help="Number of processes that analyze partitions in parallel. The processes share the limit of --memory.",
 )
 @output_options
 def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str | None, **options: Any) -> int:

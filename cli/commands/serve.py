@@ -68,9 +68,9 @@ Examples:
 def serve_command(folder: Path, memory: str, cache: int, **options: Any) -> None:
     """Serve the tapes, runs and comparisons of a folder as web pages.
 
-    Serves a list of DIR, reports of runs and comparisons, workloads of tapes, and the history of nightly comparisons.
-    A running replay has a live page. With the token, that page can pause or stop the replay or change its speed. The
-    server writes only these requests into DIR, and it does not follow links.
+    The pages show a list of DIR, reports of runs and comparisons, workloads of tapes, and the history of nightly
+    comparisons. A running replay has a live page. With the token, a user can pause or stop the replay on its live page,
+    or change the replay's speed. The server writes only these requests into DIR, and it does not follow links.
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise InputError(f"serve needs {' and '.join(missing)}: pip install 'querytape[serve]'")

@@ -22,10 +22,10 @@ Examples:
 def speed_command(run: Path, factor: str) -> None:
     """Change the speed of a running replay.
 
-    Within a second, the replay that writes RUN continues at FACTOR times the tape's speed. run.json lists each change
-    of speed with its time (speed_changes). `pause` stops sending until the next FACTOR, and a pause does not count as
-    lateness. During a pause sessions keep their transactions and locks, and the server may disconnect them
-    (wait_timeout).
+    Within a second, the replay that writes RUN continues at FACTOR times the tape's speed. The field speed_changes in
+    run.json lists each change of speed with its time. After `pause`, the replay sends no events until the next
+    `querytape speed`. A pause does not count as lateness. During a pause, sessions keep their transactions and locks,
+    but the server may disconnect sessions (wait_timeout).
     """
     request_speed(run, factor)
     click.echo(f"{run}: speed {factor} was requested")

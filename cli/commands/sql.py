@@ -59,9 +59,9 @@ def sql_command(folder: Path, commands: tuple[str, ...], shape: str) -> None:
     samples, texts, query_plans and schema_facts. The tables of a run's tape are named tape_events, tape_sessions, and
     so on.
 
-    The view event_texts contains each event with its statement and bound values (`text`). The view failed contains a
-    run's failed events with errors and texts. All tables are read-only. Without -c, a shell reads statements that end
-    with a semicolon, until Ctrl-D.
+    The view `event_texts` contains each event with its statement and bound values (column `text`). The view `failed`
+    contains a run's failed events with errors and texts. All tables are read-only. Without -c, a shell reads statements
+    that end with a semicolon, until Ctrl-D.
     """
     with temporary_folder() as spill, attach(folder, Path(spill)) as con:
         statements = list(commands) or (None if sys.stdin.isatty() else [sys.stdin.read()])

@@ -67,8 +67,8 @@ Example:
 def sweep_command(tape: Path, max_concurrent_sessions: tuple[int, ...], each: int, **options: Any) -> None:
     """Replay a tape's sessions at increasing concurrency.
 
-    Each level runs for the time of --each. It replays the given number of concurrent sessions as fast as the target
-    answers.
+    Each level replays a fixed number of concurrent sessions for the time of --each. The sessions send events as fast as
+    the target answers.
 
     The output shows throughput and latency for each level, in a table, sweep.html and sweep.json. The output folder
     also contains the run of each level.

@@ -20,9 +20,7 @@ from ..output import readable_tape, say_tape
 from ..param_types import Duration, Moment
 from ..replay_options import filter_options
 
-OUTPUT = click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Tape to write (a new folder)."
-)
+OUTPUT = click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder for the tape.")
 TAPE = click.argument("tape", type=click.Path(path_type=Path, exists=True, file_okay=False))
 
 EVEN = 1.05  # limit of the heaviest tape's load, divided by the mean
@@ -115,12 +113,12 @@ def filter_command(tape: Path, output: Path, **conditions: Any) -> None:
 @tape_group.command("deal", epilog="\b\nExample:\n  querytape tape deal big.tape 16 -o big.set")
 @TAPE
 @click.argument("number", type=click.IntRange(2, MAX_TAPES))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Set to write (a new folder).")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder for the set.")
 def deal_command(tape: Path, number: int, output: Path) -> None:
     """Distribute the sessions of a tape over a set of NUMBER tapes with equal load.
 
-    A session's load is the mean of two shares: its share of all events and its share of their total time. No session
-    is split, and each session keeps its number. All other commands accept the set, or one of its tapes, as a tape.
+    A session's load is the mean of its percentage of all events and its percentage of their total duration. No session
+    is split, and each session keeps its number. All other commands accept the set or one of its tapes.
     """
     _say_dealt(output, deal(readable_tape(tape), number, output))
 
@@ -132,7 +130,7 @@ def _say_dealt(output: Path, dealt: Dealt) -> None:
         f"{output}: {len(shares)} tapes, each with {min(sessions):,} to {max(sessions):,} sessions and"
         f" {min(events):,} to {max(events):,} events"
     )
-    click.echo(f"  the heaviest tape has {dealt.heaviest:.2f} times the mean load")
+    click.echo(f"  the tape with the highest load has {dealt.heaviest:.2f} times the mean load")
     if dealt.heaviest > EVEN:
         click.echo(
             f"  UNEVEN: session {dealt.heaviest_session:,} has {dealt.heaviest_load:.0%} of the load, and a session"
@@ -145,8 +143,8 @@ def _say_dealt(output: Path, dealt: Dealt) -> None:
 def set_command(folder: Path) -> None:
     """Make a set of the tapes in a folder, so that commands use them as one tape.
 
-    The tapes may come from several servers. They are not copied or changed: the folder only gets set.json and the
-    digests of all tapes. Sessions are numbered in the order of the tapes' names.
+    The tapes may come from several servers. The tapes are not copied or changed. The command adds only set.json and a
+    file with the digests of all tapes to the folder. Sessions are numbered in the order of the tapes' names.
     """
     say_tape(folder, gather(folder))
 
@@ -172,8 +170,8 @@ def pseudonymize_command(tape: Path, output: Path, key_file: Path | None, accoun
     """Replace values with pseudonyms, so that a tape can be shared.
 
     A pseudonym has the same format as its value. Equal values get equal pseudonyms, and different values get different
-    pseudonyms. Joins still match, and digests do not change. Names of tables, columns and schemas, and one-digit
-    numbers, are not replaced.
+    pseudonyms. Joins still match, and digests do not change. One-digit numbers and the names of tables, columns and
+    schemas are not replaced.
     """
     key = read_key(key_file) if key_file is not None else new_key()
     info = pseudonymize(readable_tape(tape), output, key, accounts)
@@ -203,8 +201,8 @@ Examples:
 def verify_command(tape: Path, saved: Path | None) -> int:
     """Check the files, the order and the counts of a tape.
 
-    Lists all damage and the data that can still be read. The exit code is 1 if the tape is damaged and --salvage is not
-    given.
+    Lists the damage, and the data that can still be read. The exit code is 1 if the tape is damaged and --salvage is
+    not given.
     """
     with temporary_folder() as work:
         damages = list(verify(tape, Path(work)))

@@ -49,7 +49,7 @@ is not changed.
     "--target",
     required=True,
     metavar="sandbox[:KIND]?data=FOLDER[&NAME=VALUE...]",
-    help="Private server for each run. It uses a copy of a stopped server's data folder and the given server"
+    help="Private server for each run. The server uses a copy of a stopped server's data folder and the given server"
     " options, as in 'sandbox:mysql-8.0?data=/data&innodb_buffer_pool_size=4G'.",
 )
 @click.option(
@@ -57,7 +57,7 @@ is not changed.
     multiple=True,
     required=True,
     metavar="SQL",
-    help="DDL statement to test. It runs in the schema that most statements of the tape use.",
+    help="DDL statement to test. The statement runs in the schema that most statements of the tape use.",
 )
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the comparison.")
 @click.option("--rounds", type=click.IntRange(1, 1000), default=5, show_default=True, help="Number of runs per side.")

@@ -24,7 +24,7 @@ WITH mine AS (
 )
 SELECT session, seq,
     CASE WHEN b_failed AND NOT a_failed THEN 'failed only in B' WHEN b_failed THEN 'failed in B'
-        WHEN a_failed THEN 'failed in A' WHEN tape_failed THEN 'failed on the tape' ELSE 'no execution failed; this one took longest' END AS why,
+        WHEN a_failed THEN 'failed in A' WHEN tape_failed THEN 'failed on the tape' ELSE 'longest execution, because no execution failed' END AS why,
     count(*) OVER () AS executions_count, sum(tape_knows::INTEGER) OVER () AS tape_count, sum(a_failed::INTEGER) OVER () AS a_count,
     sum(b_failed::INTEGER) OVER () AS b_count
 FROM sides

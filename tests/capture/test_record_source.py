@@ -176,4 +176,4 @@ def test_loss_after_many_harmless_problems_is_reported(tmp_path: Path) -> None:
     assert done.code == 4
     assert "10,000 unbalanced_quote" in done.out
     assert "1 more_problems" in done.out
-    assert "1 place could not be parsed" in done.out
+    assert "1 part of the input could not be parsed" in done.out

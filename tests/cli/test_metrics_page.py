@@ -31,5 +31,5 @@ def test_metrics_address_is_printed_with_its_visibility(capsys: pytest.CaptureFi
 
 
 def test_metrics_option_after_the_double_dash_is_refused() -> None:
-    with pytest.raises(click.UsageError, match="--metrics belongs to the command itself"):
+    with pytest.raises(click.UsageError, match="--metrics applies to the whole command"):
         parse_replay_options(["--target", "mysql://a@b", "-o", "r", "--metrics", ":0"])

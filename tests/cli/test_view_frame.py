@@ -42,7 +42,7 @@ def test_view_of_80_columns_shows_every_part_in_aligned_columns() -> None:
     assert found[4].startswith("q/s   13.7k ▁▂")
     assert found[4].endswith("█ 13.7k")
     assert [line[:5] for line in found[5:8]] == ["p95  ", "err/s", "late "]
-    assert found[8] == "commit order: 210 waits/s, 7 broken waits so far"
+    assert found[8] == "commit order: 210 waits/s, 7 waits ended by --order-bound"
     assert found[9] == "slowest so far" + " " * 47 + "count  mean  total"
     assert found[10] == "select 0 from orders where id = ?".ljust(61) + "    1 1.2ms  1.2ms"
     assert found[12] == "select 2 from orders where id = ?".ljust(61) + "  100 1.2ms ≥120ms"

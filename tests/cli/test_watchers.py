@@ -82,5 +82,5 @@ def test_heading_of_a_sweep_level_comes_from_the_run_name(monkeypatch: pytest.Mo
 
 def test_no_live_option_after_the_double_dash_is_refused() -> None:
     """`compare` has its own option --no-live. Among the options of its replays, --no-live would have no effect."""
-    with pytest.raises(click.UsageError, match="--no-live belongs to the command itself"):
+    with pytest.raises(click.UsageError, match="--no-live applies to the whole command"):
         parse_replay_options(["--target", "mysql://app@db", "-o", "x.run", "--no-live"])

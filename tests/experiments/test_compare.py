@@ -110,7 +110,7 @@ def test_reset_command_gets_the_side_target_and_run(tmp_path: Path) -> None:
     reset_targets(plan, "b", "b1")
     assert (tmp_path / "said").read_text() == "b b1\n"
     reset_targets(replace(plan, reset=None), "b", "b1")
-    with pytest.raises(QuerytapeError, match="--reset failed with exit code 7 before a1: exit 7"):
+    with pytest.raises(QuerytapeError, match="--reset failed with exit code 7 before run a1: exit 7"):
         reset_targets(replace(plan, reset="exit 7"), "a", "a1")
 
 

@@ -61,8 +61,10 @@ def test_only_reads_are_selected(tmp_path: Path) -> None:
     assert found["asked"] == {"digests": 4, "events": 8, "tape_ns": 8000}
     first, second = sentences(found)
     share = 100 * len(ASKED) / len(kinds)
-    assert first.startswith(f"quick: 4 digests of reads were compared ({share:.1f} % of the tape's time)")
-    assert second.startswith(f"not compared: {len(kinds) - 4} digests ({100 - share:.1f} % of the tape's time): ")
+    assert first.startswith(f"quick: 4 digests of reads were compared ({share:.1f} % of the tape's execution time)")
+    assert second.startswith(
+        f"not compared: {len(kinds) - 4} digests ({100 - share:.1f} % of the tape's execution time): "
+    )
     for reason, n in expected.items():
         assert f"{reason} {n} (" in second
 

@@ -42,7 +42,7 @@ def test_newly_failed_execution_is_chosen_first(folder: Path) -> None:
     assert show_statement(tape, {"a": a}, D1).event["text"] == "SELECT 2 FROM t"
     assert show_statement(tape, {}, D1).event["text"] == "SELECT 3 FROM t"
     longest = show_statement(tape, {"a": a, "b": b}, D2)
-    assert longest.why == "no execution failed; this one took longest"
+    assert longest.why == "longest execution, because no execution failed"
     assert longest.outcomes == {"tape": (0, None, None), "a": (0, None, None)}
 
 

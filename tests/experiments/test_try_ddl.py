@@ -30,7 +30,7 @@ def test_data_folder_must_be_usable(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "ibdata1").write_bytes(b"x" * 1_000_000)
     check_room(tmp_path)
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=2_000_000))
-    with pytest.raises(InputError, match="three copies need 3 MB, but /tmp has only 2 MB free"):
+    with pytest.raises(InputError, match="three copies of this folder need 3 MB, but /tmp has only 2 MB free"):
         check_room(tmp_path)
     monkeypatch.undo()
     (tmp_path / "host.pid").write_text("1")
@@ -67,6 +67,6 @@ def test_reads_and_writes_are_counted_separately(tmp_path: Path) -> None:
     assert "reads: 1 faster\nwrites: 1 slower" in text
     assert "slower write: update t set a = " in text
     assert "faster read: select a from t (takes 0.1" in text
-    assert "certainly faster" not in text
+    assert "no digest has the verdict" not in text
     same = "\n".join(sentences(build(tape, sides[0][:3], sides[0][:3]), made))
-    assert "no digest is certainly faster" in same
+    assert "no digest has the verdict 'faster'" in same

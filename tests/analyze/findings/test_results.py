@@ -244,7 +244,7 @@ def test_difference_explained_by_order_does_not_cause_a_negative_answer(
     said = f"1 digest returns different results ({count}): possibly a race with writes of other sessions"
     text = " ".join([found.sentence, *found.notes])
     assert said in text
-    assert "replay both sides with --order commit to find out" in text
+    assert "replay both sides with --order commit to find the cause" in text
     assert against_b(report) == set()
     report.answers["results"] = rows_of("results", row, {**row, "kind": "data", "reason": None})
     found = headline(report)

@@ -59,7 +59,7 @@ def test_skipped_rows_are_counted_and_give_exit_code_4(log: Path, tmp_path: Path
     arguments = ["audit", str(log), "-o", str(tmp_path / "t.tape")]
     found = CliRunner().invoke(capture_group, arguments, standalone_mode=False)
     assert found.return_value == 4
-    said = "  NOT ALL OF THE INPUT IS ON THE TAPE: 1 place could not be parsed; 13 bytes were skipped"
+    said = "  NOT ALL OF THE INPUT IS ON THE TAPE: 1 part of the input could not be parsed; 13 bytes were skipped"
     assert found.stdout.splitlines()[1] == said
 
 

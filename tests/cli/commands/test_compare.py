@@ -48,7 +48,7 @@ def test_invalid_combinations_of_compare_arguments_are_refused(tmp_path: Path) -
     plan_of(Path("t.tape"), (), tmp_path / "q", given()).write(make(tmp_path / "q") / PLAN_FILE)
     text = (tmp_path / "q" / PLAN_FILE).read_text()
     (tmp_path / "q" / PLAN_FILE).write_text('kind = "try"\nddl = ["ALTER TABLE t ADD x INT"]\n' + text)
-    with pytest.raises(InputError, match="cannot add rounds to a comparison of `try`"):
+    with pytest.raises(InputError, match="cannot add rounds to a comparison of kind `try`"):
         plan_of(None, (), tmp_path / "q", given(add=2, targets=()))
 
 

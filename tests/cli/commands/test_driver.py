@@ -20,13 +20,22 @@ GIVEN = ["--target", "mysql://a@127.0.0.1/x", "-o", "part.run"]
     [
         ([], "Missing option '--join'"),
         (["--join", "7000"], "expected HOST:PORT"),
-        (["--join", "h:1"], f"the join key is missing: use --join-key FILE, or set {VARIABLE}"),
-        (["--join", "h:1", "--join-key", "/nowhere/key"], "the join key is missing"),
-        (["--join", "h:1", "--follow"], "--follow: set this option on the lead, not on a driver"),
-        (["--join", "h:1", "--metrics", ":1"], "--metrics: set this option on the lead, not on a driver"),
+        (
+            ["--join", "h:1"],
+            f"the key that drivers and lead process share is missing: use --join-key FILE, or set {VARIABLE}",
+        ),
+        (["--join", "h:1", "--join-key", "/nowhere/key"], "the key that drivers and lead process share is missing"),
+        (
+            ["--join", "h:1", "--follow"],
+            "--follow: set this option on the lead process (querytape replay), not on a driver",
+        ),
+        (
+            ["--join", "h:1", "--metrics", ":1"],
+            "--metrics: set this option on the lead process (querytape replay), not on a driver",
+        ),
         (
             ["--join", "h:1", "--start-at", "2026-11-20 12:00"],
-            "--start-at: set this option on the lead, not on a driver",
+            "--start-at: set this option on the lead process (querytape replay), not on a driver",
         ),
     ],
 )

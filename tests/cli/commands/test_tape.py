@@ -75,7 +75,7 @@ def test_deal_distributes_a_tape_evenly(tmp_path: Path) -> None:
     dealt = run("deal", tape, 3, "-o", tmp_path / "m.set")
     assert dealt.exception is None
     assert "3 tapes, each with " in dealt.stdout
-    assert "the heaviest tape has 1.0" in dealt.stdout
+    assert "the tape with the highest load has 1.0" in dealt.stdout
     assert "UNEVEN" not in dealt.stdout
     assert run("verify", tmp_path / "m.set").stdout == f"{tmp_path / 'm.set'}: whole\n"
     assert run("cut", tmp_path / "m.set", "--from", "+1s", "-o", tmp_path / "cut.tape").exception is None
@@ -88,7 +88,7 @@ def test_deal_distributes_a_tape_evenly(tmp_path: Path) -> None:
 def test_deal_warns_if_one_session_has_most_of_the_load(tmp_path: Path) -> None:
     rows = [{"statement": "SELECT 1", "session": 1 + (n > 90) * (n - 90)} for n in range(100)]
     dealt = run("deal", make_tape(tmp_path / "t.tape", rows), 2, "-o", tmp_path / "t.set")
-    assert "the heaviest tape has 1.82 times the mean load" in dealt.stdout
+    assert "the tape with the highest load has 1.82 times the mean load" in dealt.stdout
     assert "UNEVEN: session 1 has 91% of the load" in dealt.stdout
 
 
