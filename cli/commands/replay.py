@@ -122,10 +122,10 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     `querytape speed RUN 2` changes the speed during the run. --drivers replays a set of tapes with several processes,
     on this host or on others.
 
-    The exit code is 1 if the replay was refused, is partial, or has unaccounted events. The exit code is 4
-    (incomplete result) if the target's final data may differ from the original data. Reasons are unknown ids (--insert-id original) and waits that
-    --order-bound ended (--order commit). The exit code is 5 if a driver was lost, and its last events may or may not
-    have been sent.
+    The exit code is 1 if the replay was refused, is partial, or has unaccounted events. The exit code is 4 (incomplete
+    result) if the target's final data may differ from the original data. Reasons are unknown ids (--insert-id original)
+    and waits that --order-bound ended (--order commit). The exit code is 5 if a driver was lost, and its last events
+    may or may not have been sent.
     """
     drivers = drivers_of(options)
     with ExitStack() as stack:
