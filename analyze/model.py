@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data classes of a report: its settings, the rows of its analyses, and the findings. No computation."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, NotRequired, TypedDict
@@ -151,8 +152,8 @@ class ServerDifference:
     digests of these statements with a changed verdict or changed results. `inconclusive`: the digests that may be
     slower, but whose times do not prove it.
 
-    `doing`: how these statements use the object, as `singular|plural`. `writes`: bare names of other tables that a
-    trigger, routine or event writes. `old_name`: the setting's name on B, if it has an older name there.
+    `doing`: what the difference does to these statements, as `singular|plural` by digest. `writes`: bare names of other
+    tables that a trigger, routine or event writes. `old_name`: the setting's name on B, if it has an older name there.
     """
 
     kind: str
@@ -166,7 +167,7 @@ class ServerDifference:
     tape_ns: int = 0
     changed: tuple[str, ...] = ()
     inconclusive: tuple[str, ...] = ()
-    doing: str = ""
+    doing: Mapping[str, str] = field(default_factory=dict)
     writes: frozenset[str] = frozenset()
     old_name: str = ""
     fact: str = ""

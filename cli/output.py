@@ -38,7 +38,7 @@ LOSSES = {
         "executions do not match their prepared statements",
     ),
     "ip_fragment": ("IP packet lacks fragments", "IP packets lack fragments"),
-    "no_event": ("connection sent bytes but no MySQL event", "connections sent bytes but no MySQL event"),
+    "no_event": ("connection has bytes, but no MySQL event", "connections have bytes, but no MySQL event"),
     "x_protocol": ("connection uses the X protocol", "connections use the X protocol"),
 }
 # Problem kinds without missing data but with uncertain times.
@@ -180,7 +180,7 @@ def complete_tape(path: Path) -> None:
 
 
 def console(err: bool = False) -> "Console":
-    """Return the console of reports. `err`: use stderr.
+    """Return the console on which reports are printed. `err`: use stderr.
 
     The console is as wide as the terminal, or has 80 columns in a pipe or file.
     """

@@ -28,6 +28,7 @@ from ..servers.sandbox_url import Sandbox
 from ..servers.target import fault_text
 
 COPIES = 3  # before the DDL, after the DDL, and the copy of a run
+LEAST_GROWTH = 100_000  # bytes; smaller changes of the data size are not reported
 TEXT_SHOWN = 60
 ALLOWED_DANGERS = {DANGERS["none"], DANGERS["table_maintenance"]}
 
@@ -129,7 +130,8 @@ def check_room(data: Path) -> None:
 def sentences(report: Report, made: Copies) -> list[str]:
     """Return lines with the DDL and its results: reads and writes by verdict, and each write that became slower."""
     lines = [f"DDL: {printable(text)} (duration {duration(ns)})" for text, ns in made.took]
-    lines[-1] += f"; data size increased by {megabytes(made.grown, 1)}"
+    if abs(made.grown) >= LEAST_GROWTH:
+        lines[-1] += f"; data size {'increased' if made.grown > 0 else 'decreased'} by {megabytes(abs(made.grown), 1)}"
     kinds = {"reads": [e for e in report.digests if e["class"] == "read"]}
     kinds["writes"] = [entry for entry in report.digests if entry["class"] == "write"]
     for name, entries in kinds.items():

@@ -342,7 +342,7 @@ struct qt_engine_options {
     int32_t overload; /* Reaction to a full queue while events are late: wait, drop late events, or stop the run. */
     /* Time without progress of the awaited session after which a wait of --order commit ends. */
     int64_t order_bound_ns;
-    int32_t order_tables; /* number of tables in the column `waits`; 0 = commits are not ordered */
+    int32_t order_tables; /* number of tables that the column `waits` describes; 0 without --order commit */
     /* Maximum number of concurrent sessions with pace none. 0 = as many as on the tape. */
     int32_t max_concurrent_sessions;
     /* whether each statement is checked with reads_only, allowed_dangers, allowed_classes and refused_calls */

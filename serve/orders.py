@@ -69,7 +69,7 @@ def _run(shelf: Shelf, entry: Entry) -> Order:
     if entry.under_way:
         raise FolderError(f"{entry.name}: the replay is running: the report is available after the replay")
     if not shelf.info(entry).get("finished"):
-        raise FolderError(f"{entry.name}: the replay was killed, so it has no accounting to report")
+        raise FolderError(f"{entry.name}: the replay was killed, so no report is possible")
     return _report(shelf, [entry.path], [])
 
 

@@ -5,6 +5,7 @@ A difference of a column is a cause only if the statement compares, sorts or gro
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -60,10 +61,9 @@ class _Suspects:
     messages: Mapping[tuple[str, str], str]  # error messages by digest and error number
     counted: Mapping[str, float]  # logarithm of B's counter divided by A's counter, by name
 
-    def of(self, difference: ServerDifference) -> tuple[set[str], str]:
-        """Return the digests that a difference may explain, and the phrase of the first matching line of causes.tsv."""
-        found: set[str] = set()
-        doing = ""
+    def of(self, difference: ServerDifference) -> dict[str, str]:
+        """Return the digests that a difference may explain, each with the phrase of the first matching line."""
+        found: dict[str, str] = {}
         for line in lines_by(difference):
             more = {
                 digest
@@ -71,10 +71,8 @@ class _Suspects:
                 for digest in self.by_symptom.get(symptom, ())
                 if self._is_on(difference, digest) and self._fits(line, difference, digest, symptom)
             }
-            if more and not doing:
-                doing = FAILS if line.errnos else line.cause
-            found |= more
-        return found, doing
+            found = dict.fromkeys(more, FAILS if line.errnos else line.cause) | found
+        return found
 
     def _fits(self, line: Line, difference: ServerDifference, digest: str, symptom: str) -> bool:
         """Return whether a digest meets all conditions of a line of the table of causes."""
@@ -152,7 +150,8 @@ def with_causes(report: Report) -> Servers:
     by_counters = {digest: counted_for(report, digest) for digest in suspects.by_symptom["slower"]}
 
     def explained(difference: ServerDifference) -> ServerDifference:
-        found, doing = suspects.of(difference)
+        doing = suspects.of(difference)
+        found = set(doing)
         if difference.kind == "setting":
             found |= {digest for digest, settings in by_counters.items() if difference.name in settings}
         changed, inconclusive = sorted(found & suspects.certain), sorted(found - suspects.certain)
@@ -372,13 +371,11 @@ def does(report: Report, digest: str, step: str) -> bool:
 
 def reason_text(difference: ServerDifference) -> str:
     """Return a difference as a sentence with the number of changed statements that it may explain."""
-    known = (line.cause for line in lines_by(difference) if not line.errnos)
-    doing = (difference.doing or next(known, FAILS)).split("|")
-    said = [
-        f"{plural(n, f'{what} statement')} {doing[n != 1]}"
-        for n, what in ((len(difference.changed), "changed"), (len(difference.inconclusive), "possibly slower"))
-        if n
-    ]
+    usual = next((line.cause for line in lines_by(difference) if not line.errnos), FAILS)
+    said = []
+    for digests, what in ((difference.changed, "changed"), (difference.inconclusive, "possibly slower")):
+        by_phrase = Counter(difference.doing.get(digest, usual) for digest in digests)
+        said += [f"{plural(n, f'{what} statement')} {phrase.split('|')[n != 1]}" for phrase, n in by_phrase.items()]
     return f"{difference.text}: {'; '.join(said)}" if said else difference.text
 
 

@@ -165,7 +165,7 @@ def lateness(report: Report) -> Iterator[Finding]:
         yield Finding(
             Severity.WARNING,
             f"{shares} of the statements waited for the previous reply in their session, because the server is slower"
-            " than the original. Only response times include this wait.",
+            " than the original. Response times include this wait, but service times do not.",
         )
 
 

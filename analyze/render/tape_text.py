@@ -65,7 +65,8 @@ def rhythm_lines(summary: TapeSummary) -> list[str]:
     (arrivals,), (transactions,), (sizes,) = answers["arrivals"], answers["transactions"], answers["sizes"]
     lines = [
         f"statements/s: median {count(arrivals['median_per_second'])}, at most"
-        f" {count(arrivals['max_per_second'])}; burstiness {average(arrivals['burstiness'], 1)} (random arrivals: 1)"
+        f" {count(arrivals['max_per_second'])}; burstiness"
+        f" {average(arrivals['burstiness'], 1)} (1 means random arrivals)"
     ]
     if arrivals["think_times"] and (think := arrivals["think_ns"]):
         middle, high = think

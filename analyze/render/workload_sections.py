@@ -148,7 +148,7 @@ SECTIONS = {
         (22, 22),
     ),
     "n_plus_one": Section(
-        "Reads in a loop (N+1): one or two digests repeat at least ten times after another read",
+        "Reads in a loop (N+1): one or two digests repeat at least ten times in a row after one read",
         ("loops", "statements", "longest", "time"),
         _loop,
     ),

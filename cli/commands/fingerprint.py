@@ -21,7 +21,7 @@ Examples:
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option("--pt", is_flag=True, help="Print the fingerprint and 32-digit id of Percona Toolkit 3.0.11 and later.")
 @click.option(
-    "--pt16", is_flag=True, help="Print the fingerprint and 16-digit id of Percona Toolkit versions before 3.0.11."
+    "--pt16", is_flag=True, help="Print the fingerprint and the 16-digit id. Percona Toolkit before 3.0.11 used them."
 )
 def fingerprint_command(file: BinaryIO, pt: bool, pt16: bool) -> None:
     """Show the digest and the normalised text of statements.

@@ -28,7 +28,7 @@ EVEN = 1.05  # limit of the heaviest tape's load, divided by the mean
 
 @click.group("tape")
 def tape_group() -> None:
-    """Merge, cut, filter, deal, pseudonymize and check tapes.
+    """Merge, cut, filter, split, pseudonymize and check tapes.
 
     Commands write new tapes. The source tapes are never changed.
     """

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A name is a table after FROM, JOIN, UPDATE, INTO, TABLE and similar words. In a list after such a word, each comma is
  * followed by another table. FROM counts only after a SELECT or DELETE in the same parentheses. So EXTRACT(YEAR FROM d)
- * names no table.
+ * contains no table.
  *
- * The name of a CTE counts as a table until its definition ends, because WITH t AS (SELECT * FROM t) reads a table t. */
+ * The name of a CTE counts as a table until its definition ends, because WITH t AS (SELECT * FROM t) reads table t. */
 #include "sql/tables.h"
 
 #include <string.h>

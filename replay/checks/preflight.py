@@ -309,8 +309,8 @@ def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
     if target.db and fold(target.db) not in present:
         yield Finding(
             "refuse",
-            f"the target lacks the schema {target.db!r} of --target, or {target.user!r} may not see it. Restore the"
-            " schema, or GRANT access",
+            f"the target lacks the schema {target.db!r} of --target, or {target.user!r} lacks the right to see"
+            " the schema. Restore the schema, or GRANT access",
         )
     wanted = {db: n for db, n in plan.schemas.items() if fold(db) not in present}
     if not wanted:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from querytape.analyze.cause_table import remedy_of
 from querytape.analyze.findings.causes import (
+    FAILS,
     compares,
     differences_of,
     does,
@@ -92,6 +93,14 @@ def test_durability_settings_explain_only_slower_writes_commits_and_ddl() -> Non
     found = with_causes(made).differences[0]
     assert found.changed == ("ddl unstable", "slow", "transaction slower")
     assert reason_text(found) == "l: 3 changed statements write or commit"
+
+
+def test_reason_counts_failed_and_slower_statements_separately() -> None:
+    difference = ServerDifference("setting", "sort_buffer_size", "s", changed=("e", "s", "t"), doing={"e": FAILS})
+    assert reason_text(difference) == (
+        "s: 1 changed statement fails with an error that the difference can cause;"
+        " 2 changed statements sort or use a temporary table"
+    )
 
 
 def test_possibly_slower_digest_has_a_cause() -> None:

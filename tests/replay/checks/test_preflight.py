@@ -258,7 +258,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
             "schemas": {"Shop": 90, "sys": 4, "old": 1, "older": 5},
         },
         [
-            "refuse: the target lacks the schema 'Shop' of --target, or 'app' may not see it. Restore the schema,"
+            "refuse: the target lacks the schema 'Shop' of --target, or 'app' lacks the right to see the schema. Restore the schema,"
             " or GRANT access",
             "warning: the target lacks schemas of the tape, or 'app' may not see them: Shop (90 events), older (5"
             " events), old (1 event). 96 events will not be sent",
@@ -375,7 +375,7 @@ def test_read_target_is_described_and_checked() -> None:
         "info: reads outside transactions are sent to ro@db3:3306/x (8.0.36)",
         "refuse: the target is the tape's source server (C): choose another target. If the target is a copy of the"
         " source server, remove auto.cnf from the copy's data folder and restart the target",
-        "refuse: the target lacks the schema 'x' of --target, or 'ro' may not see it. Restore the schema, or GRANT"
+        "refuse: the target lacks the schema 'x' of --target, or 'ro' lacks the right to see the schema. Restore the schema, or GRANT"
         " access",
         "refuse: the replay needs 10 concurrent connections and 3 are in use, but the target's max_connections is"
         " 12: SET GLOBAL max_connections = 23",
