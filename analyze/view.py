@@ -45,8 +45,7 @@ MAX_COUNTERS = 12  # counters shown at once
 ROUNDS_SAID = "Relative latency: service time of a round divided by that of A's first round, over all statements."
 TIMES_SAID = (
     "Service time: from sending a statement to the last byte of its reply. Response time: from the due time to the last"
-    " byte, including the wait for an earlier reply. Quantiles cover statements without errors. p99.9 needs at least"
-    " ten slower events."
+    " byte. Quantiles exclude errors."
 )
 VALUES_SAID = {
     True: "Literal values are shown (--samples).",

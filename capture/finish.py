@@ -218,7 +218,6 @@ def position_sentence(server: Any, first_ns: int) -> str | None:
     first = datetime.fromtimestamp(first_ns / 1e9, UTC)
     return (
         f"the binary log position was recorded at {str(unusable.get('at'))[:19].replace('T', ' ')} UTC, after the"
-        " tape's first event. A restore cannot use this position. Find the position of the first event by time (see"
-        " docs/restore.md):"
+        " tape's first event, so a restore cannot use it. Find an earlier position (see docs/restore.md):"
         f" TZ=UTC mysqlbinlog --stop-datetime='{first:%Y-%m-%d %H:%M:%S}' BINLOG"
     )

@@ -181,8 +181,8 @@ def follow_lines(info: dict[str, Any]) -> list[str]:
         again = info["accounting"]["sessions_reopened"]
         lines.append(
             "  WARNING: the tape does not show when sessions disconnected. The replay disconnected silent sessions"
-            f" {plural(rested, 'time')}, after at most {REST_NS // 10**9} s of silence. The replay connected sessions"
-            f" again {plural(again, 'time')}, without their state"
+            f" {plural(rested, 'time')} after at most {REST_NS // 10**9} s, and connected sessions again"
+            f" {plural(again, 'time')} without their state"
         )
     return lines
 

@@ -124,10 +124,9 @@ def view_of(told: History, urls: Mapping[str, str]) -> NightsView:
         ],
         f"Not shown: {plural(told['more'], 'more change')}." if told["more"] else "",
         list(drawn.items())[:MAX_CHARTS],
-        "Changes are detected with E-Divisive (Matteson and James 2014), a permutation test with p at most"
-        f" {told['level']}. Changes below 10 % are ignored. Followed: {plural(told['followed'], 'digest')}. About one"
-        f" in {int(1 / told['level'])} unchanged digests may be listed by chance. A change appears after about three"
-        " nights.",
+        f"Changes of at least 10 % (E-Divisive, p at most {told['level']}) in {plural(told['followed'], 'digest')}."
+        f" One in {int(1 / told['level'])} unchanged digests may be listed by chance. A change appears after about"
+        " three nights.",
         [_night(night, urls) for night in reversed(told["nights"])],
     )
 

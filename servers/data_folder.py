@@ -83,9 +83,8 @@ def check_data(data: Path) -> None:
     tablespace = _tablespace_elsewhere(data / DICTIONARY)
     if tablespace is not None:
         raise InputError(
-            f"{where}: the data dictionary refers to the file {printable(tablespace)}, which exists on this machine. A"
-            " server on the copy would write to this file. Move the file into the data folder, or copy the folder on"
-            " another machine"
+            f"{where}: the data dictionary refers to the file {printable(tablespace)}, which exists here, so"
+            " a copy would write to it. Move the file into the data folder, or use another machine"
         )
 
 

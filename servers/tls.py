@@ -22,9 +22,8 @@ from ..common.errors import InputError, OptionError
 
 MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 KEY_REFUSED = (
-    "the login needs the server's RSA key, but querytape does not trust a key that it receives without TLS. Use TLS"
-    " (--ssl-mode VERIFY_CA or VERIFY_IDENTITY, with --ssl-ca), give the server's public_key.pem"
-    " (--server-public-key-path FILE), or accept the server's key (--get-server-public-key)"
+    "the login needs the server's RSA key, but a key that arrives without TLS is not trusted. Use --ssl-mode VERIFY_CA"
+    " with --ssl-ca, --server-public-key-path FILE (public_key.pem), or --get-server-public-key"
 )
 PEM = b"-----BEGIN PUBLIC KEY-----"
 NO = frozenset({"0", "off", "false", "no"})

@@ -27,6 +27,7 @@ OLD_WORDS = (
 )
 LINES_OF_README = 120
 WORDS_OF_A_SOURCE = 720
+WORDS_OF_A_MESSAGE = 30  # longer explanations belong on a page
 OF_A_SOURCE = ["## The command", "## What it records", "## What it cannot record", "## What it costs"]
 
 
@@ -191,6 +192,12 @@ def test_collected_texts_include_every_kind(tmp_path: Path) -> None:
     assert min(map(int, kinds.values())) > 100
     assert set(kinds) == {"Help", "Messages", "Reports and pages", "Declared names", "Rules of lint"}
     places = ("querytape capture", "cli/output.py", "native/engine/", ".sql:", ".html.j2:", "metrics/names.py")
+    shown = (
+        text.split("## Reports and pages")[1].split("## Rules of lint")[0]
+        + text.split("## Messages")[1].split("## Declared")[0]
+    )
+    messages = [re.sub(r"`[^`]*`", "VALUE", line) for line in re.findall(r"^- (?!Record )(.*)$", shown, re.M)]
+    assert [line for line in messages if len(line.split()) > WORDS_OF_A_MESSAGE] == []
     assert [
         place for place in (*places, "analyze/causes.tsv") if f"<!-- {place}" not in text and place not in text
     ] == []

@@ -186,17 +186,12 @@ def _of_replayer(report: Report, rows: dict[str, LatenessRow]) -> Iterator[Findi
         if hides and least
         else ""
     )
-    why = (
-        " Threads that only sleep woke up just as late, so other programs used the machine of the replayer."
-        if _asleep(said)
-        else ""
-    )
+    why = " Sleeping threads also woke up late, so other programs used this machine." if _asleep(said) else ""
     sides = _listed({letter: duration(ns) for letter, ns in late.items()})
     yield Finding(
         severity,
         f"The replayer sent 1 % of the statements at least {sides} late.{more}{why} Service times are"
-        " correct, because they begin when a statement is sent. Response times include the delay. Reduce the load"
-        " on the machine of the replayer, or use a larger machine.",
+        " correct, but response times include the delay. Use a larger machine for the replayer.",
     )
 
 
@@ -269,15 +264,14 @@ def interference(report: Report) -> Iterator[Finding]:
     elif found.crowded:
         yield Finding(
             Severity.WARNING,
-            f"Other programs left no CPU core idle: {found.said}. With fewer than {MIN_ROUNDS} rounds, a change that"
-            f" all statements share gets no verdict. {what_would_tell(report)}",
+            f"Other programs left no CPU core idle: {found.said}. With fewer than {MIN_ROUNDS} rounds, a change"
+            f" of all statements gets no verdict. {what_would_tell(report)}",
         )
     if not found.seen and not report.settings.undisturbed:
         yield Finding(
             Severity.INFORMATION,
-            f"The CPU use of other programs on the target hosts is unknown. With fewer than {MIN_ROUNDS} rounds, a"
-            " change that all statements share gets no verdict. Measure the CPU use with --host-metrics ssh://...,"
-            " or use report --undisturbed if no other programs ran.",
+            f"The CPU use of other programs on the targets is unknown. With fewer than {MIN_ROUNDS} rounds, a"
+            " change of all statements gets no verdict. Use replay --host-metrics, or report --undisturbed.",
         )
 
 
@@ -314,8 +308,8 @@ def unknown_plans(report: Report) -> Iterator[Finding]:
     yield Finding(
         Severity.INFORMATION,
         f"Query plans are unknown for {len(unknown):,} of {plural(len(slower), 'statement')} that are or may be slower."
-        f" To get the plans, run querytape plans {report.tape.path} --target a={a} --target b={b} -o again.plans,"
-        " then repeat this report with --plans again.plans.",
+        f" Run querytape plans {report.tape.path} --target a={a} --target b={b} -o again.plans, then report --plans"
+        " again.plans.",
     )
 
 

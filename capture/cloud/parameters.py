@@ -56,9 +56,9 @@ def choose_group(instance: Instance, of_cluster: bool = False) -> Group:
     names = " and ".join(group.name for group in groups) or "no parameter group"
     if of_cluster:
         raise RefusedError(
-            f"the cluster of {instance.name} uses {names}. Default parameter groups cannot be changed. Create a cluster"
-            " parameter group (aws rds create-db-cluster-parameter-group). Assign the group to the cluster (aws rds"
-            " modify-db-cluster --db-cluster-parameter-group-name), and reboot its instances once"
+            f"the cluster of {instance.name} uses {names}. Default parameter groups cannot be changed. Create and"
+            " assign a cluster parameter group, and reboot its instances once (aws rds"
+            " create-db-cluster-parameter-group, modify-db-cluster --db-cluster-parameter-group-name)"
         )
     raise RefusedError(
         f"{instance.name} uses {names}. Default parameter groups cannot be changed. Create a parameter group (aws rds"

@@ -207,9 +207,8 @@ def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
     if any(change.role == HOLD for change in changes):
         return [
             f"the server's own slow log ({own}) is on, but receives no statements during the capture",
-            f"{kept}, and would write every statement into the server's own slow log. This log stays off until these"
-            " sessions are gone or you run --restore. --log-again enables the log anyway. --end-sessions ends idle"
-            " sessions",
+            f"{kept}. The server's own slow log stays off until these sessions are gone. --log-again enables the log"
+            " anyway, and --end-sessions ends idle sessions",
         ]
     if any(change.role == CONTROL for change in changes):
         return [

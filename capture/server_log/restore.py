@@ -342,9 +342,8 @@ def _still(target: Target, found: list[Carrier] | None, saved: RestoreFile) -> l
         who = f"these sessions would write every statement into the server's own slow log: {listed(found)}"
     return [
         f"NOT RESTORED: {hold}. With the old value, {who}",
-        "to restore the settings, restart the clients' connection pool or KILL these sessions (--end-sessions ends idle"
-        f" sessions). Then run `querytape capture server {saved.server} --restore`. To restore the settings without"
-        " waiting for these sessions, add --log-again",
+        "to restore the settings, restart the clients' connection pool or KILL these sessions (or use --end-sessions),"
+        f" then run `querytape capture server {saved.server} --restore` (with --log-again: restore now)",
     ]
 
 

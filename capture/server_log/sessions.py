@@ -270,8 +270,8 @@ def renewal_notes(con: "Connection[Any]", rate: float, global_control: bool) -> 
     except (RefusedError, pymysql.MySQLError) as error:
         return [str(error)]
     lines = [
-        f"--renew-idle ends idle sessions from before the capture with KILL, at most {rate:g} per second. Sessions with"
-        f" open transactions stay. Idle now: {found:,}. A statement that arrives during a KILL fails"
+        f"--renew-idle ends idle sessions without open transactions, at most {rate:g} per second (KILL). Idle now:"
+        f" {found:,}. A statement that arrives during a KILL fails"
     ]
     if not_shown:
         lines.append(f"--renew-idle may end sessions with locks that this server does not show: {', '.join(not_shown)}")

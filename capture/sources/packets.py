@@ -172,8 +172,8 @@ def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
         ports = " ".join(f"--port {port}" for port in description.get("ports", "").split())
         text = (
             f"encrypted connections that are not on the tape: {count:,} of {connections:,}"
-            f" ({'; '.join(filter(None, (ports, reasons)))}). Give the TLS keys with --keylog, capture the slow log, or"
-            " capture on the unencrypted side of a TLS proxy"
+            f" ({'; '.join(filter(None, (ports, reasons)))}). Use --keylog, capture the slow log, or capture on the"
+            " unencrypted side of a TLS proxy"
         )
         warnings.append({"kind": "encrypted", "text": text})
     if part := description.get("decrypted_in_part"):
@@ -254,8 +254,8 @@ def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
         warnings.append({"kind": "dropped", "text": f"the capture dropped {plural(dropped, 'packet')}"})
     if description.get("filters_ports_only"):
         text = (
-            "libpcap filters only the ports on this interface. Tunneled packets and IP fragments are not recorded."
-            " To record these packets, use a pipe:"
+            "libpcap filters only ports. Tunneled packets and IP fragments are lost."
+            " Use a pipe:"
             " sudo tcpdump -i INTERFACE -s 0 -U -w - | querytape capture packets - -o x.tape"
         )
         warnings.append({"kind": "live_filter", "text": text})

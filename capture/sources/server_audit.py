@@ -73,8 +73,7 @@ def left_out(description: Mapping[str, Any]) -> list[TapeWarning]:
     if size := description.get("buffer_bytes", 0):
         text = (
             f"the server buffers up to {size:,} bytes of its audit log (server_audit_file_buffer_size), so the last"
-            " rows"
-            " may be missing. Run SET GLOBAL server_audit_sync_log_file = 1 to write these rows, then capture again"
+            " rows may be missing. Run SET GLOBAL server_audit_sync_log_file = 1, then capture again"
         )
         found.append({"kind": "buffered", "text": text})
     return found

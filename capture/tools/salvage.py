@@ -25,8 +25,8 @@ def salvage(tape: Path, out: Path) -> dict[str, Any]:
     """Write a tape of the readable events and return its JSON. Raises InputError if no part is readable."""
     if not (tape / "events").exists() and next(tape.glob("*/tape.json"), None):
         raise InputError(
-            f"{tape} is a folder of tapes. Salvage the damaged tape with `querytape tape verify {tape}/NAME --salvage"
-            " NEW.tape`. Then make a set of the new tape and the other tapes with `querytape tape set`"
+            f"{tape} is a folder of tapes. Run `querytape tape verify {tape}/NAME --salvage NEW.tape` for the damaged"
+            " tape, then `querytape tape set` for all tapes"
         )
     old = _json(tape)
     parts = sorted((tape / "events").glob("part-*.parquet"))

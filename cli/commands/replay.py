@@ -34,9 +34,8 @@ MAX_SLOWLOG_BYTES = 8 << 30
 NOTED = {
     "not_permitted": (
         "statement",
-        "WARNING: {counted} {was} not sent, because the text may do more than the tape shows. Possible causes: a"
-        " modified tape, another querytape version, another sql_mode or character set, or a loadable function of"
-        " the target",
+        "WARNING: {counted} {was} not sent, because it may do more than the tape shows. Possible"
+        " causes: a modified tape, another querytape version, sql_mode or character set, or a loadable function",
     ),
     "called_with_variables": (
         "CALL",

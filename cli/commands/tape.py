@@ -179,7 +179,7 @@ def pseudonymize_command(tape: Path, output: Path, key_file: Path | None, accoun
     if n := info["read_in_several_ways"]:
         click.echo(
             f"  {plural(n, 'statement')} {'has' if n == 1 else 'have'} a different meaning in another sql_mode or"
-            " character set. Every possible value was replaced, so the result may be an invalid statement"
+            " character set. Every possible value was replaced, so a statement may be invalid"
         )
 
 

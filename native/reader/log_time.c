@@ -199,9 +199,8 @@ static void report_jump(struct qt_problems *problems, const struct qt_jump *jump
                  (long long)seconds);
     else
         snprintf(text, sizeof text,
-                 "the local time goes back by %lld s: daylight saving time ended, or the clock was set back. The "
-                 "times of events after the jump are too close together. Add --log-timezone NAME to convert the times "
-                 "correctly.",
+                 "the local time goes back by %lld s: daylight saving time ended, or the clock was set back. Later "
+                 "times are too close together. Add --log-timezone NAME to convert them.",
                  (long long)-seconds);
     qt_problems_add(problems, jump->file, jump->line, jump->offset,
                     -jump->ahead_ns > HARMLESS || seconds > 0 ? "ambiguous_time" : "clock_set_back", text, NULL, 0);

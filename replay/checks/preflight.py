@@ -141,16 +141,12 @@ def unknown_overrides(ids: int, seconds: int) -> list[str]:
     if ids:
         texts.append(
             f"--insert-id original: the tape lacks the ids of {plural(ids, 'INSERT')}. The target generates its own"
-            " ids, and rows of several sessions may swap their ids. Packets and binary logs contain the first id of"
-            " a statement. Slow logs contain this id only if the binary log has the statement format. Later ids of a"
-            " statement require the source's auto_increment_increment and auto_increment_offset (capture with"
-            " --source). No source contains the ids of rows that triggers and routines insert"
+            " ids, so rows of several sessions may swap their ids (see docs/replay.md, Generated ids)"
         )
     if seconds:
         texts.append(
             f"--now original: {plural(seconds, 'statement')} arrived in one second and ended in a later second. The"
-            " replay sets `timestamp` to the second of the arrival, but the original server may have used a later"
-            " second (now_uncertain)"
+            " replay uses the second of arrival. The original server may have used a later second (now_uncertain)"
         )
     return texts
 
@@ -184,7 +180,7 @@ def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "refuse",
             f"the target is the tape's source server ({facts.identity}): choose another target. If the target is a"
-            " copy of the source server, remove auto.cnf from the copy's data folder and restart the target",
+            " copy of the source server, remove the copy's auto.cnf and restart the target",
         )
 
 
@@ -296,8 +292,7 @@ def _collations(plan: Plan, facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"{plural(sessions, 'session')} logged in with collation {number} ({name}), but the target lacks this"
-            f" collation. The target uses the default collation of {charset or 'the character set'}, so strings may"
-            " compare and sort differently",
+            f" collation. Strings may compare and sort differently, because the target uses its default collation",
         )
 
 
@@ -330,8 +325,8 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"the optimizer statistics show too few rows for {plural(len(facts.stale), 'table')}"
-            f" ({listed([printable(name) for name in facts.stale])}). This is typical after a restore. Statements"
-            " may get different plans and lock more rows. Run ANALYZE TABLE to update the statistics",
+            f" ({listed([printable(name) for name in facts.stale])}). Statements may get"
+            " different plans and lock more rows. Run ANALYZE TABLE",
         )
 
 

@@ -39,9 +39,8 @@ def _large_rows(info: dict[str, Any]) -> list[str]:
     if not count:
         return []
     return [
-        f"{plural(count, 'row')} in answers exceeded the memory limit of a session (max_allowed_packet, or the"
-        " session's part of 1 GiB). querytape closed each such connection with error 2013. Replay fewer sessions"
-        " (--sessions), or raise the target's max_allowed_packet"
+        f"{plural(count, 'row')} in answers exceeded a session's memory (max_allowed_packet, or its part of 1 GiB)."
+        " querytape closed each such connection with error 2013. Replay fewer sessions, or raise max_allowed_packet"
     ]
 
 
@@ -62,9 +61,8 @@ def _rate(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[str]
     if not best or rate < RATE_SHARE * best or info["elapsed_ns"] < 1_000_000_000:
         return []
     return [
-        f"the replay sent {rate:,.0f} queries per second. This is {rate / best:.0%} of the rate that `querytape"
-        f" calibrate` measured on this machine ({best:,.0f}). This machine was probably the limit. Replay from a"
-        " larger machine"
+        f"the replay sent {rate:,.0f} queries per second. `querytape calibrate` measured {best:,.0f} on this machine,"
+        f" so this machine was probably the limit ({rate / best:.0%}). Replay from a larger machine"
     ]
 
 
@@ -76,7 +74,7 @@ def _lateness(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[
     if probe is not None and late < LATE_FACTOR * probe:
         return [
             f"1 % of the statements were sent at least {late / 1e6:.1f} ms late, and threads that only sleep woke"
-            " equally late. Other programs used this machine. End those programs, or replay from another machine"
+            " as late. End other programs, or replay from another machine"
         ]
     known = f" (`querytape calibrate` on this machine: {usual[0] / 1e6:.2f} ms)" if usual and usual[0] else ""
     return [
@@ -105,8 +103,7 @@ def order_warnings(info: dict[str, Any]) -> list[str]:
     much = " (the order of the tape was not kept)" if broken > BROKEN_SHARE * waits else ""
     text = (
         f"--order commit: {broken:,} of {waits:,} waits for another session's commit reached the limit of"
-        f" --order-bound. The statements after these waits were sent too early{much}. The data may differ from the"
-        " original data"
+        f" --order-bound{much}. The statements after these waits were sent too early, so the data may differ"
     )
     return [text, *notes]
 

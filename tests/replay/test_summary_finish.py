@@ -44,9 +44,9 @@ def test_run_json_has_all_keys_of_a_finished_run(made: Made) -> None:
     said = {name: done.info[name] for name in done.info.keys() - before.keys()} | {"finished": done.info["finished"]}
     generator = said.pop("generator")
     assert [generator[name] for name in ("cpu_ns", "engine_cpu_ns", "threads_peak", "warnings")] == [66, 55, 6, [
-        f"{IN_ACCOUNTING.index('rows_too_large') + 1} rows in answers exceeded the memory limit of a session"
-        " (max_allowed_packet, or the session's part of 1 GiB). querytape closed each such connection with error 2013. Replay fewer"
-        " sessions (--sessions), or raise the target's max_allowed_packet",
+        f"{IN_ACCOUNTING.index('rows_too_large') + 1} rows in answers exceeded a session's memory (max_allowed_packet, or"
+        " its part of 1 GiB). querytape closed each such connection with error 2013. Replay fewer sessions, or raise"
+        " max_allowed_packet",
         f"the queue was full while events were overdue: {IN_ACCOUNTING.index('overload_drops') + 1} events were dropped."
         " Raise --queue-memory, or lower the speed"
     ]]  # fmt: skip

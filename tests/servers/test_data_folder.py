@@ -89,9 +89,7 @@ def test_tablespace_outside_the_folder_is_refused(tmp_path: Path, before: bytes)
     check_data(data)  # the file does not exist yet
     other.parent.mkdir()
     other.write_bytes(b"rows")
-    with pytest.raises(
-        InputError, match=f"the data dictionary refers to the file {other}, which exists on this machine"
-    ):
+    with pytest.raises(InputError, match=f"the data dictionary refers to the file {other}, which exists here"):
         check_data(data)
 
 

@@ -125,7 +125,7 @@ def test_filter_for_plain_packets_only_gives_a_warning() -> None:
     assert unread({"filters_ports_only": 0}) == []
     (warning,) = unread({"filters_ports_only": 1})
     assert warning["kind"] == "live_filter"
-    for part in ("only the ports", "Tunneled packets and IP fragments are not recorded", "tcpdump -i INTERFACE"):
+    for part in ("only ports", "Tunneled packets and IP fragments are lost", "tcpdump -i INTERFACE"):
         assert part in warning["text"]
 
 

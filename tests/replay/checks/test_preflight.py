@@ -90,8 +90,8 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     (
         {"facts": {"stale": ("shop.t", "shop.u")}},
         [
-            "warning: the optimizer statistics show too few rows for 2 tables (shop.t, shop.u). This is typical after a restore."
-            " Statements may get different plans and lock more rows. Run ANALYZE TABLE to update the statistics"
+            "warning: the optimizer statistics show too few rows for 2 tables (shop.t, shop.u)."
+            " Statements may get different plans and lock more rows. Run ANALYZE TABLE"
         ],
     ),
     (
@@ -147,7 +147,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
         {"info": {"server": {"identity": "B"}}},
         [
             "refuse: the target is the tape's source server (B): choose another target. If the target is a copy of"
-            " the source server, remove auto.cnf from the copy's data folder and restart the target"
+            " the source server, remove the copy's auto.cnf and restart the target"
         ],
     ),
     ({"info": {"server": {"identity": None}}, "facts": {"identity": None}}, []),
@@ -223,16 +223,16 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
             ]
         },
         [
-            "warning: 1 session logged in with collation 248 (gb18030_chinese_ci), but the target lacks this collation. The target uses the default"
-            " collation of the character set, so strings may compare and sort differently",
-            "warning: 1,000 sessions logged in with collation 249 (gb18030_bin), but the target lacks this collation. The target uses the default"
-            " collation of gb18030, so strings may compare and sort differently",
-            "warning: 2 sessions logged in with collation 255 (utf8mb4_0900_ai_ci), but the target lacks this collation. The target uses the default"
-            " collation of utf8mb4, so strings may compare and sort differently",
-            "warning: 3 sessions logged in with collation 7 (character set unknown), but the target lacks this collation. The target uses the default"
-            " collation of the character set, so strings may compare and sort differently",
-            "warning: 1 session logged in with collation 8 (character set x), but the target lacks this collation. The target uses the default"
-            " collation of x, so strings may compare and sort differently",
+            "warning: 1 session logged in with collation 248 (gb18030_chinese_ci), but the target lacks this collation. Strings may compare"
+            " and sort differently, because the target uses its default collation",
+            "warning: 1,000 sessions logged in with collation 249 (gb18030_bin), but the target lacks this collation. Strings may compare"
+            " and sort differently, because the target uses its default collation",
+            "warning: 2 sessions logged in with collation 255 (utf8mb4_0900_ai_ci), but the target lacks this collation. Strings may compare"
+            " and sort differently, because the target uses its default collation",
+            "warning: 3 sessions logged in with collation 7 (character set unknown), but the target lacks this collation. Strings may compare"
+            " and sort differently, because the target uses its default collation",
+            "warning: 1 session logged in with collation 8 (character set x), but the target lacks this collation. Strings may compare"
+            " and sort differently, because the target uses its default collation",
         ],
     ),
     (
@@ -374,7 +374,7 @@ def test_read_target_is_described_and_checked() -> None:
     assert as_lines(check_read_target(given, reads, facts, FACTS)) == [
         "info: reads outside transactions are sent to ro@db3:3306/x (8.0.36)",
         "refuse: the target is the tape's source server (C): choose another target. If the target is a copy of the"
-        " source server, remove auto.cnf from the copy's data folder and restart the target",
+        " source server, remove the copy's auto.cnf and restart the target",
         "refuse: the target lacks the schema 'x' of --target, or 'ro' lacks the right to see the schema. Restore the schema, or GRANT"
         " access",
         "refuse: the replay needs 10 concurrent connections and 3 are in use, but the target's max_connections is"
@@ -398,15 +398,12 @@ def test_unknown_values_of_overrides_are_counted() -> None:
     """Each kind of unknown value has one finding that shows the number of values."""
     assert unknown_overrides(0, 0) == []
     ids = (
-        "--insert-id original: the tape lacks the ids of {}. The target generates its own ids, and rows of several"
-        " sessions may swap their ids. Packets and binary logs contain the first id of a statement. Slow logs"
-        " contain this id only if the binary log has the statement format. Later ids of a statement require the source's"
-        " auto_increment_increment and auto_increment_offset (capture with --source). No source contains the ids of"
-        " rows that triggers and routines insert"
+        "--insert-id original: the tape lacks the ids of {}. The target generates its own ids, so rows of several"
+        " sessions may swap their ids (see docs/replay.md, Generated ids)"
     )
     seconds = (
-        "--now original: {} arrived in one second and ended in a later second. The replay sets `timestamp` to the"
-        " second of the arrival, but the original server may have used a later second (now_uncertain)"
+        "--now original: {} arrived in one second and ended in a later second. The replay uses the second of"
+        " arrival. The original server may have used a later second (now_uncertain)"
     )
     assert unknown_overrides(1, 0) == [ids.format("1 INSERT")]
     assert unknown_overrides(0, 1) == [seconds.format("1 statement")]
