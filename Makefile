@@ -23,7 +23,7 @@ comparisons ?= 20
 # Of the tests: more than a machine of 2 cores has, for many wait for servers.
 workers ?= 3
 
-.PHONY: help setup names servers demo test-fast test test-long test-c test-native native-tsan pytest-long damages test-latest upgrade lint texts format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
+.PHONY: help setup names servers demo test-fast test test-long test-c test-native native-tsan pytest-long damages test-latest upgrade lint texts format fuzz mutants bench numbers soak soak-follow volume verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -172,9 +172,6 @@ soak-follow: setup ## follow a log of 5,000 statements a second for an hour (min
 
 volume: setup ## replay a tape of 50 million events (events=50000000) and see that memory stays bounded
 	@$(bin)/python -m querytape.bench.volume --events $(events)
-
-pieces: setup ## make a report on 2 x 10 million events (events=10000000) in 1, 7 and 64 partitions: the same bytes
-	@$(bin)/python -m querytape.bench.pieces --events $(if $(filter command line,$(origin events)),$(events),10000000)
 
 verdicts: setup ## simulate pairs of runs (pairs=200): what verdicts find, what they call falsely
 	@$(bin)/python -m querytape.bench.verdicts --pairs $(pairs)

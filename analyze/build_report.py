@@ -11,7 +11,7 @@ from ..common.errors import InputError
 from ..common.text import mask
 from ..schemas import Folder, open_folder
 from .cause_table import ordered_topics, rank_counters, rank_variables
-from .database import DETAILS, REPORT, AnalysisDatabase, analysis_texts, open_analysis
+from .database import DETAILS, REPORT, SUMMARY, AnalysisDatabase, open_analysis
 from .findings.causes import tables_of_digests, with_causes, withdraw_excuses
 from .findings.errors import ON_BOTH, by_digest
 from .findings.plans import plans_of, plans_of_folder
@@ -28,9 +28,6 @@ from .findings.trust import conditions, trust
 from .findings.unique_keys import shared_unique_keys, unique_keys
 from .lint.rules import sorts_groups, tape_version
 from .model import DigestEntry, DigestText, Report, Settings, ShiftRow, sides_of
-from .pieces.executors import EXECUTORS
-from .pieces.partitions import Partitions, cut_for
-from .pieces.rounds import Rounds
 from .plans_report import check_tape
 from .row_values import find_values
 from .rows import Answers, Details, DigestsPart
@@ -177,22 +174,15 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
     database.con.execute(f"CREATE TEMP VIEW log_event AS {' UNION ALL '.join(logs)}")
     _view_samples(database, report)
     ((rows,),) = database.con.execute("SELECT count(*) FROM every_outcome WHERE run = 'a'").fetchall()
-    cut = cut_for(rows, database.limit(), report.settings.partitions, report.settings.processes)
-    if cut is None:
-        database.place(rows)
-        if database.is_small(rows):
-            database.con.execute(
-                f"DROP VIEW every_outcome; CREATE TEMP TABLE every_outcome AS FROM {sources['every_outcome']}"
-            )
-        database.run("prelude")
-        database.run("matched")
-        _set_bins(database, report)
-        return
-    with EXECUTORS["processes" if report.settings.processes > 1 else "in order"](report.settings.processes) as run_jobs:
-        partitions = Partitions(database, cut, run_jobs, sources)
-        partitions.deal()
-        _set_bins(database, report)
-        database.made = Rounds(partitions).make(analysis_texts())
+    database.place(rows)
+    if database.is_small(rows):
+        database.con.execute(
+            f"DROP VIEW every_outcome; CREATE TEMP TABLE every_outcome AS FROM {sources['every_outcome']}"
+        )
+    database.run("prelude")
+    _set_bins(database, report)
+    for name in SUMMARY:
+        database.run(f"summary/{name}")
 
 
 def _set_bins(database: AnalysisDatabase, report: Report) -> None:

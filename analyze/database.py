@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Register the analyses (one `.sql` file and one name each), and open the database that runs them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,11 @@ REPORT = (
     "server_times",
     "interference",
 )
-SUSPECTS = "suspects"  # analysis that runs first; no report shows its tables (see row_values.py)
+# SUMMARY: files of sql/summary, in the order of their work. They turn the events of the runs into small tables, and all
+# other analyses of a report read only these tables. SUSPECTS lists the digests whose values races.sql needs
+# (row_values.py).
+SUMMARY = ("events", "chosen", "quantiles")
+SUSPECTS, RACES = "suspects", "races"
 # DETAILS: analyses for the statement details and the heat map. VERDICTS: analyses for the verdicts. Their files are in
 # sql/report.
 DETAILS = ("distribution", "digest_timeline", "heat")
@@ -75,7 +79,7 @@ WORKLOAD = (
 WORKLOAD_TABLES = ("digests", "events", "transactions", "keys")
 
 Row = dict[str, Any]
-ROW_BYTES = 160  # upper estimate of the memory per row of the largest table, in bytes
+ROW_BYTES = 110  # memory per row of the largest table, in bytes
 
 
 @dataclass
@@ -87,7 +91,6 @@ class AnalysisDatabase:
 
     con: duckdb.DuckDBPyConnection
     folder: TemporaryFolder
-    made: dict[str, str] = field(default_factory=dict)  # last SELECT of each analysis, once its tables exist
 
     def set_variable(self, name: str, value: Any, type_name: str) -> None:
         """Set an SQL variable. The variable has the given type even if the value is None."""
@@ -98,7 +101,7 @@ class AnalysisDatabase:
 
         For a small table, compressing the rows for the disk takes longer than all queries on the table.
         """
-        self.con.execute("USE memory" if rows * ROW_BYTES <= self.limit() // 4 else "USE disk")
+        self.con.execute("USE memory" if rows * ROW_BYTES <= self.limit() else "USE disk")
 
     def is_small(self, rows: int) -> bool:
         """Return whether `rows` outcomes are few enough to load into a table.
@@ -118,23 +121,18 @@ class AnalysisDatabase:
 
     def query(self, name: str) -> list[Row]:
         """Return the rows of an analysis as dicts."""
-        cursor = self.con.execute(self.made.get(name) or _sql(name))
+        cursor = self.con.execute(_sql(name))
         columns = [column[0] for column in cursor.description or []]
         return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
 
     def columns(self, name: str) -> dict[str, Any]:
         """Return the rows of an analysis as NumPy columns."""
-        return dict(self.con.execute(self.made.get(name) or _sql(name)).fetchnumpy())
+        return dict(self.con.execute(_sql(name)).fetchnumpy())
 
     def close(self) -> None:
         """Close the connection and remove its temporary files."""
         self.con.close()
         self.folder.remove()
-
-
-def analysis_texts() -> list[tuple[str, str]]:
-    """Return (name, text) of each analysis of a report."""
-    return [(f"report/{name}", _sql(f"report/{name}")) for name in (SUSPECTS, *REPORT, *DETAILS, *VERDICTS)]
 
 
 def _sql(name: str) -> str:

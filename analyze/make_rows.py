@@ -12,8 +12,18 @@ from duckdb.sqltypes import DuckDBPyType
 
 from ..common.duck import load_sql, open_database
 from ..schemas import Folder, ddl
-from .database import DETAILS, FACTS, INSPECT, PICTURES, REPORT, SUSPECTS, WORKLOAD, AnalysisDatabase, open_analysis
-from .pieces.steps import statements
+from .database import (
+    DETAILS,
+    FACTS,
+    INSPECT,
+    PICTURES,
+    RACES,
+    REPORT,
+    SUMMARY,
+    WORKLOAD,
+    AnalysisDatabase,
+    open_analysis,
+)
 from .row_values import EVENTS, parse_query
 from .workload.workload import know_workload
 
@@ -187,14 +197,14 @@ def prepare_empty(database: AnalysisDatabase) -> None:
     for name, query in VIEWS.items():
         database.con.execute(f"CREATE TEMP VIEW {name} AS {query}")
     database.run("prelude")
-    database.run("matched")
-    database.run(f"report/{SUSPECTS}")
+    for name in SUMMARY:
+        database.run(f"summary/{name}")
     with open_database(large_arrow=True) as reading:
         reading.execute(ddl("tape"))
         parse_query(
             database, reading, EVENTS.format(events="events", wanted="NULL", sound="true"), "statement_values", "rows"
         )
-    database.run("report/suspects_values")
+    database.run(f"summary/{RACES}")
 
 
 def prepare_tape(database: AnalysisDatabase) -> None:
@@ -210,10 +220,10 @@ def prepare_tape(database: AnalysisDatabase) -> None:
 
 def columns_of(database: AnalysisDatabase, name: str) -> dict[str, DuckDBPyType]:
     """Return the columns of an analysis' last SELECT by name."""
-    *steps, select = statements(load_sql(__package__, f"{name}.sql"))
+    *steps, select = database.con.extract_statements(load_sql(__package__, f"{name}.sql"))
     for step in steps:
         database.con.execute(step)
-    rows = database.con.sql(select)
+    rows = database.con.sql(select.query)
     return dict(zip(rows.columns, rows.types, strict=True))
 
 

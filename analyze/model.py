@@ -218,8 +218,7 @@ class Settings:
     `samples`: show literal values. `margin`: the smallest difference that counts. `skip_ns`: length of the warm-up,
     whose events are not measured. `memory`: DuckDB's limit.
 
-    `partitions`: number of partitions of the events (None: chosen by the memory limit). `processes`: number of
-    processes that work on the partitions. `undisturbed`: no other program ran on the target hosts, so a change that all
+    `undisturbed`: no other program ran on the target hosts, so a change that all
     statements share comes from the servers. `ddl`: DDL statements that were tried. B is A after these statements, and
     the report answers whether the DDL is worth its cost.
     """
@@ -228,8 +227,6 @@ class Settings:
     margin: Margin = field(default_factory=Margin)
     skip_ns: int = 0
     memory: str = "1500MB"
-    partitions: int | None = None
-    processes: int = 1
     undisturbed: bool = False
     ddl: tuple[str, ...] = ()
 

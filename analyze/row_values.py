@@ -8,7 +8,7 @@ import duckdb
 from ..common.duck import open_database, sql_text
 from ..native.bindings.grammar import Wanted, parse_statements
 from ..schemas import Folder
-from .database import SUSPECTS, AnalysisDatabase
+from .database import RACES, SUSPECTS, AnalysisDatabase
 
 # The statements of some digests, with their bound parameters.
 EVENTS = """
@@ -61,6 +61,6 @@ def parse_query(
 
 def find_values(database: AnalysisDatabase, tape: Folder, memory: str) -> None:
     """Create races_found and limits_found, which results.sql reads, from the values in the differing statements."""
-    digests = [row["digest"] for row in database.query(f"report/{SUSPECTS}")]
+    digests = [row["digest"] for row in database.query(f"summary/{SUSPECTS}")]
     parse_events(database, tape, digests, "statement_values", "rows", memory)
-    database.run("report/suspects_values")
+    database.run(f"summary/{RACES}")

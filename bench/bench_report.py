@@ -57,23 +57,6 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
             if peer
             else "",
         )
-    for cut, other in (((7, 1), (1, 1)), ((8, 2), (8, 1))):
-        yield in_partitions(command, shown, cut, other)
-
-
-def in_partitions(command: tuple[str, ...], shown: str, cut: tuple[int, int], other: tuple[int, int]) -> Pair:
-    """Return a pair whose sides build the same report with different numbers of partitions and processes."""
-    sides = []
-    for partitions, processes in (cut, other):
-        options = ("--partitions", str(partitions), "--processes", str(processes))
-        name = f"in {partitions} by {processes}"
-        sides.append(Side(name, " ".join((shown, *options)), lambda c=(*command, *options): timed(*c)))  # type: ignore[misc]
-    return Pair(
-        f"The same report in {cut[0]} partitions by {cut[1]} processes, against {other[0]} by {other[1]}",
-        sides[0],
-        sides[1],
-        "The bytes are the same.",
-    )
 
 
 def apart(make: Callable[[Path, int], Path], path: Path, events: int) -> Path:

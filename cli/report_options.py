@@ -100,8 +100,8 @@ output_options = untitled(
         metavar="SIZE",
         default="1500MB",
         show_default=True,
-        help="Memory limit of the analysis. An analysis that needs more memory is split into partitions. The report"
-        " is identical.",
+        help="Memory limit of the analysis. An analysis that needs more memory uses temporary files. The report is"
+        " identical.",
     ),
 )
 
@@ -125,8 +125,6 @@ def settings_of(options: dict[str, Any]) -> Settings:
         skip_ns=options["exclude_warmup"],
         memory=options["memory"],
         undisturbed=options["undisturbed"],
-        partitions=options.get("partitions"),
-        processes=options.get("processes", 1),
     )
 
 

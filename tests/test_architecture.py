@@ -47,7 +47,7 @@ LAYERS = {
         ("verdicts", "database"),
         ("model", "row_values"),
         ("cause_table",),
-        ("lint", "pieces"),
+        ("lint",),
         ("findings",),
         ("plans_report",),
         ("build_report", "workload", "tape_summary", "tape_facts", "sweep", "gates"),

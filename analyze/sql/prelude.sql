@@ -9,30 +9,42 @@
 --   CREATE VIEW old AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/outcomes/*.parquet';
 --   CREATE VIEW new AS SELECT 'b' AS run, 1 AS round, * FROM 'new.run/outcomes/*.parquet';
 --   CREATE VIEW every_outcome AS FROM old UNION ALL FROM new;
+--   CREATE VIEW run_session AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/sessions.parquet'
+--       UNION ALL SELECT 'b', 1, * FROM 'new.run/sessions.parquet';
 --   SET VARIABLE b = 'new.run'; SET VARIABLE skip_ns = 0; SET VARIABLE bin_ns = 1000000000;
 --   .read schemas/names.sql
 --   .read analyze/sql/prelude.sql
---   .read analyze/sql/matched.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/totals.sql
 --
 -- Existing tables and views:
 -- - tape_event, tape_digest: the unchanged tables of the tape. A single run is compared with them.
 -- - every_outcome: the unchanged outcomes of the runs, with run ('a' or 'b') and round (from 1).
+-- - run_session: the unchanged sessions of the runs, with run and round.
 --
 -- Tables and views that this file makes:
 -- - joined: one row for each event, clone and round, with the outcomes of both sides (a_..., b_...) and the tape's data
---   of the event. The status is NULL if a side has no outcome. The join is done only once: outcome and matched_events
---   (matched.sql) are views of `joined`.
--- - joined.kind: how the results differ (results.sql), if both sides had no error. With a single run, the sides are the
---   tape and a.
+--   of the event. The status is NULL if a side has no outcome. The join is done only once.
+-- - joined.kind: how the results differ (results.sql), if both sides had no error. NULL if they are equal, and for
+--   commands without a statement (pings, closes), which have no result. With a single run, the sides are the tape
+--   and a.
+-- - joined.matched: whether the event was answered without an error on both sides.
+-- - joined.rows_known, joined.sums_known: whether both sides have the number of sent rows, and comparable checksums.
 -- - joined.more_sent: the difference in the number of sent rows.
 -- - outcome: one row for each outcome, with the tape's data of its event.
 -- - outcome.service_ns: the time from sending to the last byte of the answer.
+-- - outcome.log: the log_of the service time.
 -- - outcome.response_ns: the time from the due time to the last byte. NULL with --pace none.
 -- - outcome.ok: whether the event was answered without an error, after the first skip_ns (a warm-up that is not
 --   measured).
+-- - outcome.paired: whether the event is ok in both of two runs and has a digest.
 -- - outcome.tape_errno: the error number on the tape. 0 = known to have succeeded, NULL = unknown.
 -- - failure: the messages of the outcomes with an error.
+-- - spans: the first and last times of each run and round.
+--
+-- This file also sets the variables first_ns and span_ns (the tape's time that side a replayed) and end_ns (just after
+-- the last answer). block_of divides the tape's time into 40 equal parts (blocks). Events of one block share the load
+-- of the machine at that time.
 --
 -- Repeated names are stored as ENUM numbers, so that a report of 20 million outcomes fits into little memory.
 DROP TABLE IF EXISTS joined;
@@ -58,14 +70,60 @@ SELECT TRY_CAST(digest AS digest_name) AS digest, class, normalized, tables, act
 FROM tape_digest
 WHERE TRY_CAST(digest AS digest_name) IS NOT NULL;
 
--- A mean with nine decimal places. It does not depend on the order of summation, so two identical reports have
--- identical bytes.
-CREATE OR REPLACE TEMP MACRO mean_of(x) AS sum((x * 1000000000)::BIGINT)::DOUBLE / 1000000000 / count(x);
+-- The binary logarithm of a time as a whole number of 2^-24. Sums of whole numbers do not depend on the order of
+-- summation, so two identical reports have identical bytes. All times below 1 ns count as 1 ns.
+CREATE OR REPLACE TEMP MACRO log_of(ns) AS (log2(CASE WHEN ns > 1 THEN ns ELSE 1 END) * 16777216)::INTEGER;
+CREATE OR REPLACE TEMP MACRO ln_of(logs) AS logs * (ln(2) / 16777216);
 
--- The median of a list of values, and both ends of its 95 % interval by order statistics.
-CREATE OR REPLACE TEMP MACRO interval_ranks(n) AS
-    [(n + 1) // 2, greatest(1, floor(n / 2.0 - 0.98 * sqrt(n)))::BIGINT, least(n, 1 + ceil(n / 2.0 + 0.98 * sqrt(n)))::BIGINT];
-CREATE OR REPLACE TEMP MACRO middle_interval(x) AS list_select(list_sort(list(x)), interval_ranks(count(x)));
+-- A bin of a logarithmic scale with this number of steps per power of two. 712 steps have a relative width of 2^-10.
+-- The bins of ratios below 1 are not negative, because >> is not defined for negative numbers.
+CREATE OR REPLACE TEMP MACRO bin_of(log, steps) AS ((log::BIGINT * steps) >> 24)::INTEGER;
+CREATE OR REPLACE TEMP MACRO ratio_bin(log) AS (((log::BIGINT + (64::BIGINT << 24)) * 712) >> 24)::INTEGER;
+
+-- The rank of a quantile among n values, from 1.
+CREATE OR REPLACE TEMP MACRO rank_of(share, n) AS greatest(1, n - floor(n - share * n))::BIGINT;
+
+-- Lists of ranks among n values:
+-- - usual: the quantiles 0.5, 0.9, 0.95, 0.99 and 0.999, and the upper one of both middle values.
+-- - tail: the quantiles 0.5 and 0.95.
+-- - interval: the median, and both ends of its 95 % interval by order statistics.
+CREATE OR REPLACE TEMP MACRO ranks_of(wanted, n) AS
+    CASE wanted
+        WHEN 'usual' THEN [rank_of(0.5, n), rank_of(0.9, n), rank_of(0.95, n), rank_of(0.99, n), rank_of(0.999, n), n // 2 + 1]
+        WHEN 'tail' THEN [rank_of(0.5, n), rank_of(0.95, n)]
+        WHEN 'interval' THEN
+            [(n + 1) // 2, greatest(1, floor(n / 2.0 - 0.98 * sqrt(n)))::BIGINT, least(n, 1 + ceil(n / 2.0 + 0.98 * sqrt(n)))::BIGINT]
+    END;
+
+-- The values at these ranks, for each key of a table or view with (key, bin, n, least). The value of a bin is its least
+-- value. The counts of `width` bins show which bins contain a rank. Only these bins are sorted.
+CREATE OR REPLACE TEMP MACRO values_at(bins, wanted, width) AS TABLE
+WITH parts AS (
+    SELECT key, bin // width AS part, sum(n)::BIGINT AS n FROM query_table(bins) WHERE n > 0 GROUP BY ALL
+), placed AS (
+    SELECT key, part, n, (sum(n) OVER (PARTITION BY key ORDER BY part))::BIGINT AS upto, ranks_of(wanted, (sum(n) OVER (PARTITION BY key))::BIGINT) AS ranks
+    FROM parts
+), chosen AS (
+    SELECT key, part, place, ranks[place] - (upto - n) AS rank
+    FROM (SELECT *, unnest(generate_series(1, len(ranks))) AS place FROM placed)
+    WHERE ranks[place] <= upto AND ranks[place] > upto - n
+), near AS (
+    SELECT b.key, b.part, b.least, sum(b.n) OVER (PARTITION BY b.key, b.part ORDER BY b.bin) AS upto
+    FROM (SELECT key, bin // width AS part, bin, n, least FROM query_table(bins) WHERE n > 0) AS b
+    SEMI JOIN chosen AS c ON b.key = c.key AND b.part = c.part
+), found AS (
+    SELECT c.key, c.place, min(n.least) FILTER (n.upto >= c.rank) AS value
+    FROM chosen AS c
+    JOIN near AS n ON c.key = n.key AND c.part = n.part
+    GROUP BY c.key, c.place
+)
+SELECT key, list(value ORDER BY place) AS p FROM found GROUP BY key;
+
+-- A key that orders events. The first event is the event with the least key.
+CREATE OR REPLACE TEMP MACRO event_key(session, seq, clone, round) AS {'session': session, 'seq': seq, 'clone': clone, 'round': round};
+
+-- Returns the value of the run under test. This is the value of b, or of a if there is only one run.
+CREATE OR REPLACE TEMP MACRO new_of(a, b) AS CASE WHEN getvariable('b') IS NULL THEN a ELSE b END;
 
 -- A checksum has the form PROTOCOL:ORDERED:SET. PROTOCOL is the protocol of the rows. ORDERED is the checksum of the
 -- rows in their order, and SET is independent of the order.
@@ -108,13 +166,12 @@ WITH known AS (
 )
 SELECT * EXCLUDE (sound, old_sent, new_sent, old_affected, new_affected, old_warnings, new_warnings, old_sum, new_sum),
     old_sent IS NOT NULL AND new_sent IS NOT NULL AS rows_known,
-    coalesce(protocol_of(old_sum) = protocol_of(new_sum), false) AS sums_known,
+    CASE WHEN old_sum = new_sum THEN true ELSE coalesce(protocol_of(old_sum) = protocol_of(new_sum), false) END AS sums_known,
     CASE
         WHEN NOT (matched AND sound) THEN NULL
         WHEN old_sent <> new_sent THEN 'rows'
         WHEN old_affected <> new_affected THEN 'affected'
-        WHEN protocol_of(old_sum) = protocol_of(new_sum) AND set_of(old_sum) <> set_of(new_sum) THEN 'data'
-        WHEN protocol_of(old_sum) = protocol_of(new_sum) AND old_sum <> new_sum THEN 'order'
+        WHEN old_sum <> new_sum AND sums_known THEN if(set_of(old_sum) <> set_of(new_sum), 'data', 'order')
         WHEN old_warnings <> new_warnings THEN 'warnings'
     END::result_kind AS kind,
     CASE WHEN kind IS NOT NULL THEN new_sent - old_sent END AS more_sent
@@ -123,24 +180,29 @@ FROM met;
 CREATE OR REPLACE TEMP VIEW outcome AS
 SELECT 'a'::short_name AS run, round, session, seq, clone, a_sent_ns AS sent_ns, a_done_ns AS done_ns, a_status AS status,
     a_rows_sent AS rows_sent, a_rows_affected AS rows_affected, a_errno AS errno, a_done_ns - a_sent_ns AS service_ns,
-    a_response_ns AS response_ns, a_ok AS ok, class, digest, "user", db, start_ns, tape_errno
+    a_response_ns AS response_ns, log_of(a_done_ns - a_sent_ns) AS log, a_ok AS ok, matched AND digest IS NOT NULL AND getvariable('b') IS NOT NULL AS paired,
+    class, digest, "user", db, start_ns, tape_errno
 FROM joined
 WHERE a_status IS NOT NULL
 UNION ALL
 SELECT 'b'::short_name, round, session, seq, clone, b_sent_ns, b_done_ns, b_status, b_rows_sent, b_rows_affected, b_errno, b_done_ns - b_sent_ns,
-    b_response_ns, b_ok, class, digest, "user", db, start_ns, tape_errno
+    b_response_ns, log_of(b_done_ns - b_sent_ns), b_ok, matched AND digest IS NOT NULL, class, digest, "user", db, start_ns, tape_errno
 FROM joined
 WHERE b_status IS NOT NULL;
 
 CREATE TABLE failure AS
 SELECT run::short_name AS run, round, session, seq, clone, error FROM every_outcome WHERE errno <> 0 AND error IS NOT NULL;
 
--- The first event's start and the span of the tape's time. block_of divides this time into 40 equal parts. end_ns is
--- just after the last answer.
-SET VARIABLE first_ns = (SELECT min(start_ns) FROM joined WHERE a_status IS NOT NULL);
-SET VARIABLE span_ns = (SELECT max(start_ns) - min(start_ns) FROM joined WHERE a_status IS NOT NULL);
+CREATE OR REPLACE TABLE spans AS
+SELECT run, round, min(start_ns) AS first_start_ns, max(start_ns) AS last_start_ns, min(sent_ns) AS first_sent_ns, max(done_ns) AS last_done_ns,
+    min(sent_ns) FILTER (ok) AS first_ok_ns, max(sent_ns) FILTER (ok) AS last_ok_ns,
+    min(sent_ns) FILTER (paired) AS first_paired_ns, max(sent_ns) FILTER (paired) AS last_paired_ns
+FROM outcome
+GROUP BY ALL;
 
-SET VARIABLE end_ns = (SELECT greatest(max(done_ns), 1) + 1 FROM outcome);
+SET VARIABLE first_ns = (SELECT min(first_start_ns) FROM spans WHERE run = 'a');
+SET VARIABLE span_ns = (SELECT max(last_start_ns) - min(first_start_ns) FROM spans WHERE run = 'a');
+SET VARIABLE end_ns = (SELECT greatest(max(last_done_ns), 1) + 1 FROM spans);
 
 CREATE OR REPLACE TEMP MACRO block_of(start_ns) AS
-    least(39, 40 * (start_ns - getvariable('first_ns')) // greatest(getvariable('span_ns'), 1))::INTEGER;
+    least(39, 40 * (start_ns - getvariable('first_ns')) // greatest(getvariable('span_ns'), 1))::TINYINT;

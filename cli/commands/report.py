@@ -19,8 +19,6 @@ from ...experiments.show_statement import ShownStatement, show_statement
 from ..output import complete_tape
 from ..report_options import give, output_options, settings_of
 
-MAX_PARTITIONS, MAX_PROCESSES = 1024, 256
-
 
 @click.command(
     "report",
@@ -31,7 +29,7 @@ Examples:
   querytape report shop.tape new.run --json - | jq .verdicts
   querytape report upgrade.compare --fail-on 'slower > 0 or new_errors > 0'
   querytape report shop.tape old.run new.run --show 1f0c
-  querytape report week.tape old.run new.run --memory 4GB --processes 2
+  querytape report week.tape old.run new.run --memory 4GB
 
 \b
 """
@@ -56,20 +54,6 @@ Names for --fail-on:
     metavar="DIGEST",
     help="Instead of the report, show one statement of this digest with its literal values and outcomes."
     " Failed statements come first. The first digits of the digest are enough.",
-)
-@click.option(
-    "--partitions",
-    type=click.IntRange(1, MAX_PARTITIONS),
-    metavar="NUMBER",
-    help="Number of partitions into which the analysis splits the events.  [default: as many as --memory requires]",
-)
-@click.option(
-    "--processes",
-    type=click.IntRange(1, MAX_PROCESSES),
-    default=1,
-    show_default=True,
-    metavar="NUMBER",
-    help="Number of processes that analyze partitions in parallel. The processes share the limit of --memory.",
 )
 @output_options
 def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str | None, **options: Any) -> int:

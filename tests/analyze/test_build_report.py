@@ -57,14 +57,14 @@ def test_accounting_and_totals_equal_those_of_the_runs(tmp_path: Path) -> None:
     assert total["response_max_ns"] == 5 * MS
 
 
-def test_quantiles_of_random_times_equal_those_of_a_sorted_list(tmp_path: Path) -> None:
+def test_quantiles_of_random_times_are_within_one_bin_of_a_sorted_list(tmp_path: Path) -> None:
     chance = random.Random(7)
     times = [int(chance.lognormvariate(13, 1)) for _ in range(997)]
     tape = tape_of(tmp_path / "t.tape", len(times))
     outcomes = [{"sent_ns": n * MS, "due_ns": n * MS, "done_ns": n * MS + t} for n, t in enumerate(times)]
     total: Mapping[str, Any] = build(tape, [make_run(tmp_path / "a.run", tape, outcomes)]).answers["totals"][0]
     for name, q in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)):
-        assert total[f"service_{name}_ns"] == quantile_disc(times, q)
+        assert total[f"service_{name}_ns"] == pytest.approx(quantile_disc(times, q), rel=2**-10)
 
 
 def test_errors_are_new_gone_changed_or_the_same(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ from querytape.analyze.database import (
     FACTS,
     INSPECT,
     PICTURES,
+    RACES,
     REPORT,
+    SUMMARY,
     SUSPECTS,
     VERDICTS,
     WORKLOAD,
@@ -37,17 +39,16 @@ def head(text: str) -> str:
 
 def test_every_file_is_registered() -> None:
     """Each SQL file is registered once. Files that another analysis or only one caller uses are not registered."""
-    registered = [f"report/{name}" for name in (SUSPECTS, *REPORT, *DETAILS, *VERDICTS)] + [
+    registered = [f"report/{name}" for name in (*REPORT, *DETAILS, *VERDICTS)] + [
         f"inspect/{name}" for name in (*INSPECT, *FACTS, *PICTURES)
     ]
+    registered += [f"summary/{name}" for name in (*SUMMARY, SUSPECTS, RACES)]
     registered += [f"workload/{name}" for name in (*WORKLOAD, *WORKLOAD_TABLES)]
     assert (
         sorted(
             [
                 *registered,
                 "prelude",
-                "matched",
-                "report/suspects_values",
                 "sweep",
                 "inspect/two_tapes",
                 "servers/schema_differences",
@@ -125,10 +126,9 @@ def test_commands_of_every_header_run(name: str, workplace: Path) -> None:
     variables = [line for line in commands("prelude") if not line.startswith(".read analyze")]
     rows = shell(lines if name == "prelude" else [*variables, *lines], workplace)
     may_be_empty = (
-        "matched",
         "inspect/errors",
         "inspect/flags",
-        "report/suspects",
+        "summary/suspects",
         "report/results",
         "report/errors",
         "report/error_counts",

@@ -92,9 +92,7 @@ OTHER: dict[str, dict[str, Any]] = {
 }
 
 
-def cells(
-    folder: Path, table: dict[str, Sequence[str]], now: str = "wall", partitions: int = 1
-) -> dict[str, list[str]]:
+def cells(folder: Path, table: dict[str, Sequence[str]], now: str = "wall") -> dict[str, list[str]]:
     """Return the states that a report computes for a table such as CELLS. Each cell is a digest with one kind of
     difference between A and B.
     """
@@ -113,9 +111,8 @@ def cells(
         target = {"name": letter, "version": version}
         parameters = {"speed": "1", "now": now}
         runs.append(make_run(folder / f"{letter}.run", tape, rows, target=target, parameters=parameters))
-    settings = Settings(partitions=partitions)
     found: dict[str, list[str]] = {text: [""] * len(KINDS) for text in table}
-    for row in build(tape, runs[:1], runs[1:], settings).answers["results"]:
+    for row in build(tape, runs[:1], runs[1:]).answers["results"]:
         place = KINDS.index(row["kind"])
         digest = row["digest"] or ""
         assert place == int(digest[-2:], 16)
@@ -128,15 +125,12 @@ def cells(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("table", "now", "partitions"),
-    [(CELLS, "wall", 1), (CELLS, "wall", 3), (UNSORTED_GROUPS, "wall", 1), (TIME_KEPT, "original", 1)],
-)
+@pytest.mark.parametrize(("table", "now"), [(CELLS, "wall"), (UNSORTED_GROUPS, "wall"), (TIME_KEPT, "original")])
 def test_each_statement_and_kind_of_difference_has_the_expected_state(
-    table: dict[str, Sequence[str]], now: str, partitions: int, tmp_path: Path
+    table: dict[str, Sequence[str]], now: str, tmp_path: Path
 ) -> None:
-    """A difference is excused, unproven or counts. The number of partitions does not change this state."""
-    assert cells(tmp_path, table, now, partitions) == {text: list(row) for text, row in table.items()}
+    """A difference is excused, unproven or counts."""
+    assert cells(tmp_path, table, now) == {text: list(row) for text, row in table.items()}
 
 
 def test_each_row_of_results_excuses_has_a_test_case(checkout: Path) -> None:

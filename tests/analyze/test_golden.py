@@ -14,7 +14,17 @@ from typing import Any
 import pytest
 from querytape.analyze import Report, build, summarise_tape
 from querytape.analyze.build_report import prepare
-from querytape.analyze.database import DETAILS, FACTS, PICTURES, VERDICTS, WORKLOAD_TABLES, open_analysis
+from querytape.analyze.database import (
+    DETAILS,
+    FACTS,
+    PICTURES,
+    RACES,
+    SUMMARY,
+    SUSPECTS,
+    VERDICTS,
+    WORKLOAD_TABLES,
+    open_analysis,
+)
 
 from tests.helpers.golden import check_all
 from tests.helpers.runs import make_run
@@ -53,9 +63,7 @@ def test_every_analysis_is_golden(checkout: Path) -> None:
     names = {str(path.relative_to(folder).with_suffix("")).removeprefix("report/") for path in folder.rglob("*.sql")}
     assert names - set(json.loads(GOLDEN.read_text())) == {
         "prelude",
-        "matched",
-        "suspects",
-        "suspects_values",
+        *(f"summary/{name}" for name in (*SUMMARY, SUSPECTS, RACES)),
         "sweep",
         "inspect/two_tapes",
         "servers/schema_differences",

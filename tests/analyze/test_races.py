@@ -12,7 +12,6 @@ import pytest
 from querytape.analyze import build
 from querytape.analyze.findings.remedies import of_result
 from querytape.analyze.findings.results import against_b
-from querytape.analyze.model import Settings
 
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, T0, make_tape
@@ -35,7 +34,7 @@ def events_of_case(case: Case) -> list[Event]:
     return sorted(reads + case[0], key=lambda event: event[2])
 
 
-def reasons(folder: Path, cases: Sequence[Case], parameters: dict[str, Any], alone: bool, cut: int) -> list[str]:
+def reasons(folder: Path, cases: Sequence[Case], parameters: dict[str, Any], alone: bool) -> list[str]:
     """Return the reason that the report gives for the changed reads of each case.
 
     The cases share two runs, but each case has its own tables and sessions. If `alone` is true, the report is of a
@@ -65,8 +64,7 @@ def reasons(folder: Path, cases: Sequence[Case], parameters: dict[str, Any], alo
         make_run(folder / f"{side}.run", tape, outcomes, parameters={"speed": "1", **parameters})
         for side, outcomes in enumerate(sides)
     ]
-    settings = Settings(partitions=cut)
-    report = build(tape, runs[1:], settings=settings) if alone else build(tape, runs[:1], runs[1:], settings)
+    report = build(tape, runs[1:]) if alone else build(tape, runs[:1], runs[1:])
     found: dict[int, str] = {}
     for row in report.answers["results"]:
         assert row["known"] is None
@@ -132,11 +130,11 @@ CASES: dict[str, tuple[list[Event], set[int], bool]] = {  # the last value: may 
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module", params=[1, 3])
-def reasons_of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the reason for each case in CASES. One report has no partitions, and the other has three."""
+@pytest.fixture(scope="module")
+def reasons_of_cases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the reason for each case in CASES."""
     cases = [(events, differing) for events, differing, _ in CASES.values()]
-    found = reasons(tmp_path_factory.mktemp("races"), cases, REPLAY, False, request.param)
+    found = reasons(tmp_path_factory.mktemp("races"), cases, REPLAY, False)
     return dict(zip(CASES, found, strict=True))
 
 
@@ -149,23 +147,21 @@ def test_race_needs_evidence(case: str, reasons_of_cases: dict[str, str]) -> Non
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(
-    ("parameters", "cut", "wanted"),
-    [(REPLAY, 3, [RACE, NOTHING]), ({"allow_writes": True, "order": "commit"}, 1, [NOTHING, NOTHING])],
+    ("parameters", "wanted"),
+    [(REPLAY, [RACE, NOTHING]), ({"allow_writes": True, "order": "commit"}, [NOTHING, NOTHING])],
 )
 def test_race_is_found_between_single_run_and_tape(
-    parameters: dict[str, Any], cut: int, wanted: list[str], tmp_path: Path
+    parameters: dict[str, Any], wanted: list[str], tmp_path: Path
 ) -> None:
-    """For a single run, the order on the tape replaces the order of the other side. Large digests are split over
-    several partitions.
-    """
-    assert reasons(tmp_path, [([MOVED], {3}), ([BEFORE], {3})], parameters, True, cut) == wanted
+    """For a single run, the order on the tape replaces the order of the other side."""
+    assert reasons(tmp_path, [([MOVED], {3}), ([BEFORE], {3})], parameters, True) == wanted
 
 
 @pytest.mark.parametrize(
     "parameters", [{"allow_writes": True, "order": "commit"}, {"allow_writes": False, "order": "time"}]
 )
 def test_order_commit_or_missing_writes_exclude_races(parameters: dict[str, Any], tmp_path: Path) -> None:
-    assert reasons(tmp_path, [([OVERLAPS], {3})], parameters, False, 1) == [NOTHING]
+    assert reasons(tmp_path, [([OVERLAPS], {3})], parameters, False) == [NOTHING]
 
 
 # Each write has a text and an effect on the rows (id, a).
@@ -225,4 +221,4 @@ def test_races_never_count_against_b(seed: int, tmp_path: Path) -> None:
     chance = random.Random(seed)
     cases = [case for case in (history(chance) for _ in range(400)) if 0 < len(case[1]) < 10]
     assert len(cases) > 100
-    assert set(reasons(tmp_path, cases, REPLAY, False, 1)) == {RACE}
+    assert set(reasons(tmp_path, cases, REPLAY, False)) == {RACE}

@@ -3,7 +3,6 @@
 lost session or a refused connection.
 """
 
-from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +10,6 @@ import pytest
 from querytape.analyze import build
 from querytape.analyze.findings.headline import BREAKS, ELSE
 from querytape.analyze.findings.remedies import to_do
-from querytape.analyze.model import Settings
 from querytape.replay import replay
 from querytape.servers.sandbox import Server
 
@@ -19,7 +17,6 @@ from tests.conftest import ServerFactory
 from tests.helpers.runs import keep_sessions, make_run
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import SECOND, T0, make_tape
-from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import options
 
 SET, WRITE, READ, OTHER = (
@@ -121,12 +118,9 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize(
-    ("name", "cut"),
-    mostly_long(product(CASES, (None, 3)), *product(CASES, (None,)), ("a session is opened again", 3)),
-)
-def test_dependent_results_are_counted_under_their_root(name: str, cut: int | None, tmp_path: Path) -> None:
-    """The root error occurs in B. The number of partitions does not change the counts."""
+@pytest.mark.parametrize("name", CASES)
+def test_dependent_results_are_counted_under_their_root(name: str, tmp_path: Path) -> None:
+    """The root error occurs in B."""
     (events, lost), breaks, elsewhere = CASES[name]
     rows = [
         {"session": session, "statement": text, "digest": DIGESTS[text], "class": CLASSES.get(text, "read"), "errno": 0,
@@ -140,7 +134,7 @@ def test_dependent_results_are_counted_under_their_root(name: str, cut: int | No
         outcomes = [{"session": session, **both[side]} for session, _, *both in events]
         runs.append(make_run(tmp_path / f"{side}.run", tape, outcomes))
         keep_sessions(runs[-1], lost[side])
-    report = build(tape, runs[:1], runs[1:], Settings(partitions=cut))
+    report = build(tape, runs[:1], runs[1:])
     for part, wanted in ((BREAKS, breaks), (ELSE, elsewhere)):
         said = [task.said() for task in to_do(report) if task.part == part]
         assert len(said) == len(wanted), said

@@ -159,10 +159,10 @@
   const overTime = (d) => {
     const rows = [];
     for (const s of sides) for (const [bin, p50, p95] of d.over_time[s] || [])
-      rows.push({ side: s.toUpperCase(), part: 100 * bin / 60, ms: p50 / 1e6, what: "p50" }, { side: s.toUpperCase(), part: 100 * bin / 60, ms: p95 / 1e6, what: "p95" });
+      rows.push({ side: s.toUpperCase(), part: 100 * bin / 40, ms: p50 / 1e6, what: "p50" }, { side: s.toUpperCase(), part: 100 * bin / 40, ms: p95 / 1e6, what: "p95" });
     return { height: 150, data: { values: rows }, mark: { type: "line", point: { size: 12 } },
       params: [{ name: "zoom", select: { type: "interval", encodings: ["x"] }, bind: "scales" }], encoding: {
-      x: { field: "part", type: "quantitative", title: "% of the run" }, y: { field: "ms", type: "quantitative", title: "ms" },
+      x: { field: "part", type: "quantitative", title: "% of the tape's time" }, y: { field: "ms", type: "quantitative", title: "ms" },
       color: colour, strokeDash: { field: "what", type: "nominal", title: null,
         legend: { orient: "top", symbolType: "stroke", symbolStrokeColor: "#8a94a3" } },
       tooltip: [{ field: "side" }, { field: "what" }, { field: "ms", format: ",.3~g" }] } };

@@ -9,37 +9,28 @@
 -- - paired: whether `shift` was computed from pairs.
 -- - level_a: the mean of ln(a). Its change between the rounds of a shows the variance of the machine itself.
 --
--- Input: the views paired_times and outcome.
+-- Input: the table block_counts.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
---   .read analyze/sql/matched.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/blocks.sql
-CREATE OR REPLACE TEMP TABLE blocks_sides AS
-SELECT digest, run, round, block_of(start_ns) AS block, count(*) AS n, mean_of(ln(greatest(service_ns, 1))) AS level
-FROM outcome
-WHERE ok AND digest IS NOT NULL
-GROUP BY ALL;
-
-CREATE OR REPLACE TEMP TABLE blocks_paired AS
-SELECT digest, round, block, count(*) AS n, mean_of(ln(greatest(b_ns, 1) / greatest(a_ns, 1))) AS shift,
-    mean_of(ln(greatest(a_ns, 1))) AS level_a
-FROM paired_times
-GROUP BY ALL;
-
 WITH few AS (
     SELECT s.digest
-    FROM (SELECT digest, run, sum(n) AS n FROM blocks_sides GROUP BY ALL) AS s
-    LEFT JOIN (SELECT digest, sum(n) AS n FROM blocks_paired GROUP BY digest) AS p USING (digest)
+    FROM (SELECT digest, run, sum(n) AS n, sum(pairs) AS pairs FROM block_counts WHERE digest IS NOT NULL GROUP BY ALL) AS s
     GROUP BY s.digest
-    HAVING count(*) = 2 AND coalesce(max(p.n), 0) < 0.5 * min(s.n)
+    HAVING count(*) = 2 AND max(s.pairs) < 0.5 * min(s.n)
+), sides AS (
+    SELECT a.digest, a.round, a.block, a.n AS a_n, b.n AS b_n, a.logs AS a_logs, b.logs AS b_logs, a.pairs, a.pair_logs AS a_pair_logs, b.pair_logs AS b_pair_logs
+    FROM block_counts AS a
+    JOIN block_counts AS b ON b.run = 'b' AND a.digest = b.digest AND a.round = b.round AND a.block IS NOT DISTINCT FROM b.block
+    WHERE a.run = 'a'
 )
-SELECT digest::VARCHAR AS digest, round, block, n, shift, level_a, true AS paired
-FROM blocks_paired
-WHERE digest NOT IN (FROM few)
+SELECT digest::VARCHAR AS digest, round, block, pairs AS n, ln_of(b_pair_logs - a_pair_logs) / pairs AS shift, ln_of(a_pair_logs) / pairs AS level_a, true AS paired
+FROM sides
+WHERE pairs > 0 AND digest NOT IN (FROM few)
 UNION ALL
-SELECT a.digest::VARCHAR, a.round, a.block, least(a.n, b.n), b.level - a.level, a.level, false
-FROM blocks_sides AS a
-JOIN blocks_sides AS b ON b.run = 'b' AND a.digest = b.digest AND a.round = b.round AND a.block = b.block
-WHERE a.run = 'a' AND a.digest IN (FROM few)
+SELECT digest::VARCHAR, round, block, least(a_n, b_n), ln_of(b_logs) / b_n - ln_of(a_logs) / a_n, ln_of(a_logs) / a_n, false
+FROM sides
+WHERE digest IN (FROM few)
 ORDER BY digest, round, block

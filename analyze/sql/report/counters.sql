@@ -4,20 +4,17 @@
 -- The result contains counters of SHOW GLOBAL STATUS that show how the server did its work. They count handlers, InnoDB
 -- rows and reads, sorts, temporary tables, joins, locks and the query cache. The largest difference comes first.
 --
--- Input: the views sampled and outcome.
+-- Input: the view sampled and the table shape_counts.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   CREATE VIEW sampled AS SELECT 'a' AS run, 1 AS round, real_ns, real_ns - started_ns AS at_ns, source, name, value
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/counters.sql
-CREATE OR REPLACE TEMP TABLE counters_statements AS
-SELECT run, round, count(*) AS n
-FROM outcome
-WHERE status = 'executed'
-GROUP BY ALL;
-
-WITH first_last AS (
+WITH statements AS (
+    SELECT run::VARCHAR AS run, round, sum(executed) AS n FROM shape_counts WHERE executed > 0 GROUP BY ALL
+), first_last AS (
     SELECT run, round, name, arg_min(value, real_ns) AS first, arg_max(value, real_ns) AS last
     FROM sampled
     WHERE source = 'status' AND regexp_matches(name, '(?i)^(handler_|innodb_(rows_|buffer_pool_(read|wait|pages_flushed)|data_(reads|writes|fsyncs)'
@@ -26,7 +23,7 @@ WITH first_last AS (
 ), rates AS (
     SELECT f.run, f.name, avg((f.last - f.first) / (s.n / 1000.0) ORDER BY f.round) AS rate
     FROM first_last AS f
-    JOIN counters_statements AS s ON f.run = s.run AND f.round = s.round
+    JOIN statements AS s ON f.run = s.run AND f.round = s.round
     WHERE f.last >= f.first
     GROUP BY ALL
 )

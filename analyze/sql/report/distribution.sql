@@ -2,15 +2,14 @@
 -- How are the service times of each digest distributed? The result counts events in buckets of a quarter power of two,
 -- for both sides.
 --
--- Input: the view outcome.
+-- Input: the table service_bins.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/distribution.sql
-CREATE OR REPLACE TEMP TABLE distribution_counts AS
-SELECT digest, run, floor(4 * log2(greatest(service_ns, 1)))::INTEGER AS height, count(*) AS n
-FROM outcome
-WHERE ok AND digest IS NOT NULL
-GROUP BY ALL;
-
-SELECT digest, run, height, n FROM distribution_counts ORDER BY digest, run, height
+SELECT digest, run, bin // 178 AS height, sum(n)::BIGINT AS n
+FROM service_bins
+WHERE digest IS NOT NULL
+GROUP BY ALL
+ORDER BY digest, run, height

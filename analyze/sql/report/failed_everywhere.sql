@@ -7,28 +7,16 @@
 -- - succeeded_errno, unknown_errno: the most frequent error number of each group.
 -- - first_session, first_seq: the first failed event.
 --
--- Input: the table joined (prelude.sql).
+-- Input: the table failed_counts.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/failed_everywhere.sql
-CREATE OR REPLACE TEMP TABLE failed_everywhere_sent AS
-SELECT count(*) AS n
-FROM joined
-WHERE a_status = 'executed' AND (getvariable('b') IS NULL OR b_status = 'executed')
-GROUP BY ALL;
-
-CREATE OR REPLACE TEMP TABLE failed_everywhere_counts AS
-SELECT a_errno AS errno, tape_errno, count(*) AS n, min({'session': session, 'seq': seq}) AS first
-FROM joined
-WHERE a_status = 'executed' AND (getvariable('b') IS NULL OR b_status = 'executed')
-    AND a_errno <> 0 AND (getvariable('b') IS NULL OR b_errno <> 0) AND coalesce(tape_errno, 0) = 0
-GROUP BY ALL;
-
-SELECT (SELECT n FROM failed_everywhere_sent) AS sent,
+SELECT coalesce(sum(n), 0)::BIGINT AS sent,
     coalesce(sum(n) FILTER (tape_errno = 0), 0)::BIGINT AS succeeded,
     arg_max(errno, {'n': n, 'last': -errno}) FILTER (tape_errno = 0) AS succeeded_errno,
-    coalesce(sum(n) FILTER (tape_errno IS NULL), 0)::BIGINT AS unknown,
-    arg_max(errno, {'n': n, 'last': -errno}) FILTER (tape_errno IS NULL) AS unknown_errno,
+    coalesce(sum(n) FILTER (tape_errno IS NULL AND errno IS NOT NULL), 0)::BIGINT AS unknown,
+    arg_max(errno, {'n': n, 'last': -errno}) FILTER (tape_errno IS NULL AND errno IS NOT NULL) AS unknown_errno,
     min(first).session AS first_session, min(first).seq AS first_seq
-FROM failed_everywhere_counts
+FROM failed_counts

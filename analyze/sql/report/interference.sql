@@ -14,19 +14,14 @@
 --
 -- Samples are taken once a second, so several short blocks share one sample.
 --
--- Input: the views sampled and outcome.
+-- Input: the view sampled and the table block_counts.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   CREATE VIEW sampled AS SELECT 'a' AS run, 1 AS round, real_ns, real_ns - started_ns AS at_ns, source, name, value
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/interference.sql
-CREATE OR REPLACE TEMP TABLE interference_windows AS
-SELECT run, round, block_of(start_ns) AS block, min(sent_ns) AS first_ns, max(done_ns) AS last_ns
-FROM outcome
-WHERE ok
-GROUP BY ALL;
-
 WITH wide AS (
     SELECT run, round, source, at_ns,
         max(value) FILTER (name = 'cpu user') AS "user", max(value) FILTER (name = 'cpu nice') AS nice,
@@ -70,7 +65,7 @@ WITH wide AS (
     FROM steps
     WHERE busy + idle + steal + interrupts > 0 AND at_ns > from_ns AND cpus > 0
 ), windows AS (
-    SELECT run, round, block, first_ns AS from_ns, greatest(last_ns, first_ns + 1) AS to_ns FROM interference_windows
+    SELECT run, round, block, min(first_ns) AS from_ns, greatest(max(last_ns), min(first_ns) + 1) AS to_ns FROM block_counts GROUP BY ALL
 ), parts AS (
     SELECT w.run, w.round, w.block, s.source AS machine, least(w.to_ns, s.at_ns) - greatest(w.from_ns, s.from_ns) AS weight, s.*
     FROM windows AS w

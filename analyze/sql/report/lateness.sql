@@ -8,60 +8,33 @@
 --
 -- The parts of one event add up to its lateness. With --pace none there are no rows.
 --
--- Input: the view every_outcome.
+-- Input: the table late_bins.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/lateness.sql
-CREATE OR REPLACE TEMP MACRO four_digits(ns) AS
-    CASE
-        WHEN ns < 10000 THEN ns
-        WHEN ns < 100000 THEN ns - ns % 10
-        WHEN ns < 1000000 THEN ns - ns % 100
-        WHEN ns < 10000000 THEN ns - ns % 1000
-        WHEN ns < 100000000 THEN ns - ns % 10000
-        ELSE ns - ns % (10 ** (floor(log10(ns)) - 3))::BIGINT
-    END::BIGINT;
-
-WITH sent AS (
-    SELECT run, greatest(0, sent_ns - due_ns) AS late,
-        least(greatest(0, free_ns - due_ns), coalesce(order_ns, 0)) AS ordered,
-        greatest(0, queued_ns - greatest(due_ns, free_ns)) AS feeding,
-        greatest(0, sent_ns - greatest(due_ns, free_ns, queued_ns)) AS tool
-    FROM every_outcome
-    WHERE status = 'executed' AND due_ns IS NOT NULL AND sent_ns IS NOT NULL
-), firsts AS (
-    SELECT run, round, session, min(seq) AS first_seq
-    FROM every_outcome
-    WHERE status = 'executed' AND due_ns IS NOT NULL AND sent_ns IS NOT NULL
-    GROUP BY ALL
-), held AS ( -- events whose session was not ready, because of its connect or its previous answer
-    SELECT o.run, o.seq = f.first_seq AS is_first,
-        o.free_ns - o.due_ns - least(o.free_ns - o.due_ns, coalesce(o.order_ns, 0)) AS ns
-    FROM every_outcome AS o
-    JOIN firsts AS f USING (run, round, session)
-    WHERE o.status = 'executed' AND o.sent_ns IS NOT NULL AND o.free_ns > o.due_ns
-), late AS ( -- rounded down to four digits, which reduces millions of values to thousands; 0 is counted later
-    SELECT run, 'all' AS cause, four_digits(late) AS ns, count(*) AS n, max(late) AS longest, sum(late) AS total FROM sent WHERE late > 0 GROUP BY ALL
-    UNION ALL SELECT run, if(is_first, 'connect', 'session') AS cause, four_digits(ns), count(*), max(ns), sum(ns) FROM held WHERE ns > 0 GROUP BY ALL
-    UNION ALL SELECT run, 'order', four_digits(ordered), count(*), max(ordered), sum(ordered) FROM sent WHERE ordered > 0 GROUP BY ALL
-    UNION ALL SELECT run, 'feeder', four_digits(feeding), count(*), max(feeding), sum(feeding) FROM sent WHERE feeding > 0 GROUP BY ALL
-    UNION ALL SELECT run, 'tool', four_digits(tool), count(*), max(tool), sum(tool) FROM sent WHERE tool > 0 GROUP BY ALL
-), causes AS (
-    SELECT run, unnest(['all', 'session', 'connect', 'order', 'feeder', 'tool']) AS cause, n FROM (SELECT run, count(*) AS n FROM sent GROUP BY ALL)
-), counted AS (
-    FROM late
-    UNION ALL SELECT c.run, c.cause, 0, c.n - coalesce(sum(l.n), 0), 0, 0 FROM causes AS c LEFT JOIN late AS l USING (run, cause) GROUP BY c.run, c.cause, c.n
-), placed AS (
-    SELECT *, sum(n) OVER (PARTITION BY run, cause ORDER BY ns) AS upto, sum(n) OVER (PARTITION BY run, cause) AS events FROM counted
+-- An event whose lateness has only one part is late by the tool.
+CREATE OR REPLACE TEMP TABLE lateness_bins AS
+WITH causes AS (
+    SELECT run, unnest(['all', 'session', 'connect', 'order', 'feeder', 'tool']) AS cause, sum(n) AS events FROM late_bins WHERE cause = 'all' GROUP BY run
+), all_causes AS (
+    SELECT run, cause, bin, n, least, longest_ns, total_ns, over_1ms FROM late_bins
+    UNION ALL
+    SELECT run, 'tool', bin, n, least, longest_ns, total_ns, over_1ms FROM late_bins WHERE cause = 'all' AND NOT several AND bin >= 0
 )
-SELECT run, cause, any_value(events)::BIGINT AS events,
-    (coalesce(sum(n) FILTER (ns > 1000000), 0))::BIGINT AS over_1ms,
-    min(ns) FILTER (upto >= 0.5 * events)::BIGINT AS p50_ns,
-    min(ns) FILTER (upto >= 0.99 * events)::BIGINT AS p99_ns,
-    max(longest)::BIGINT AS max_ns,
-    sum(total)::BIGINT AS total_ns
-FROM placed
+FROM all_causes
+UNION ALL
+SELECT run, cause, -1, events - coalesce((SELECT sum(n) FROM all_causes AS l WHERE l.run = c.run AND l.cause = c.cause), 0), 0, 0, 0, 0 FROM causes AS c;
+
+CREATE OR REPLACE TEMP VIEW lateness_values AS
+SELECT {'run': run, 'cause': cause} AS key, bin, n::BIGINT AS n, least FROM lateness_bins;
+
+SELECT run, cause, sum(n)::BIGINT AS events, sum(over_1ms)::BIGINT AS over_1ms,
+    any_value(v.p[1])::BIGINT AS p50_ns, any_value(v.p[4])::BIGINT AS p99_ns,
+    max(longest_ns)::BIGINT AS max_ns, sum(total_ns)::BIGINT AS total_ns
+FROM lateness_bins AS l
+JOIN values_at('lateness_values', 'usual', 89) AS v ON l.run = v.key.run AND l.cause = v.key.cause
 GROUP BY run, cause
-HAVING cause <> 'order' OR max(longest) > 0
+HAVING cause <> 'order' OR max(longest_ns) > 0
 ORDER BY run, list_position(['all', 'session', 'order', 'connect', 'feeder', 'tool'], cause)

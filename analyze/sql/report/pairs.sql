@@ -10,45 +10,36 @@
 -- - tail_share: the digest's share of the whole report's change beyond p99. The change is the time of the slowest 1 %
 --   of b minus the time of the slowest 1 % of a.
 --
--- Input: the view paired_times.
+-- Input: the tables pair_counts, ratio_bins, service_bins and digest_quantiles.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
---   .read analyze/sql/matched.sql
+--   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/pairs.sql
-CREATE OR REPLACE TEMP TABLE pairs_limits AS
-SELECT quantile_disc(a_ns, 0.99) AS a_ns, quantile_disc(b_ns, 0.99) AS b_ns
-FROM paired_times
-GROUP BY ALL;
+CREATE OR REPLACE TEMP VIEW pairs_ratios AS
+SELECT digest AS key, bin, n, least FROM ratio_bins;
 
-CREATE OR REPLACE TEMP TABLE pairs_sums AS
-SELECT digest,
-    count(*) AS n,
-    middle_interval((greatest(b_ns, 1) / greatest(a_ns, 1))::FLOAT) AS ratios,
-    median(a_ns) AS median_a_ns,
-    median(b_ns) AS median_b_ns,
-    quantile_disc(a_ns, 0.95) AS p95_a_ns,
-    quantile_disc(b_ns, 0.95) AS p95_b_ns,
-    sum(b_ns - a_ns)::BIGINT AS lost_ns,
-    count(*) FILTER (b_ns > a_ns) AS longer,
-    sum(b_ns - a_ns) FILTER (b_ns > a_ns)::BIGINT AS longer_ns,
-    count(*) FILTER (b_ns < a_ns) AS shorter,
-    sum(a_ns - b_ns) FILTER (b_ns < a_ns)::BIGINT AS shorter_ns
-FROM paired_times
-GROUP BY ALL;
-
-CREATE OR REPLACE TEMP TABLE pairs_tails AS
-SELECT p.digest AS digest,
-    sum(p.b_ns) FILTER (p.b_ns >= l.b_ns)::BIGINT AS b_ns,
-    sum(p.a_ns) FILTER (p.a_ns >= l.a_ns)::BIGINT AS a_ns
-FROM paired_times AS p, pairs_limits AS l
-WHERE p.b_ns >= l.b_ns OR p.a_ns >= l.a_ns
-GROUP BY ALL;
-
-SELECT s.digest, n, ratios[1] AS ratio, ratios[2] AS ratio_low, ratios[3] AS ratio_high, median_a_ns::BIGINT AS median_a_ns,
-    median_b_ns::BIGINT AS median_b_ns, p95_a_ns, p95_b_ns, lost_ns,
-    longer, coalesce(longer_ns, 0) AS longer_ns, shorter, coalesce(shorter_ns, 0) AS shorter_ns,
-    (coalesce(t.b_ns, 0) - coalesce(t.a_ns, 0)) / nullif(sum(abs(coalesce(t.b_ns, 0) - coalesce(t.a_ns, 0))) OVER (), 0) AS tail_share
-FROM pairs_sums AS s
-LEFT JOIN pairs_tails AS t ON s.digest = t.digest
-ORDER BY abs(lost_ns) DESC, s.digest
+WITH bins AS (
+    SELECT run, bin, sum(pairs) AS n, sum(sum(pairs)) OVER (PARTITION BY run ORDER BY bin) AS upto, sum(sum(pairs)) OVER (PARTITION BY run) AS whole
+    FROM service_bins
+    WHERE pairs > 0
+    GROUP BY run, bin
+), weights AS ( -- which part of a bin is at or beyond the p99 of all pairs of the run
+    SELECT run, bin, least(1, (upto - rank_of(0.99, whole) + 1) / n) AS weight FROM bins WHERE upto >= rank_of(0.99, whole)
+), tails AS (
+    SELECT s.digest, sum(CASE WHEN s.run = 'b' THEN w.weight * s.pairs * s.least ELSE -w.weight * s.pairs * s.least END ORDER BY s.run, s.bin, s.least) AS more_ns
+    FROM service_bins AS s
+    JOIN weights AS w ON s.run = w.run AND s.bin = w.bin
+    GROUP BY s.digest
+)
+SELECT c.digest, c.n, r.p[1] AS ratio, r.p[2] AS ratio_low, r.p[3] AS ratio_high, a.median::BIGINT AS median_a_ns, b.median::BIGINT AS median_b_ns,
+    a.p[3] AS p95_a_ns, b.p[3] AS p95_b_ns, c.lost_ns,
+    c.longer, coalesce(c.longer_ns, 0) AS longer_ns, c.shorter, coalesce(c.shorter_ns, 0) AS shorter_ns,
+    coalesce(t.more_ns, 0) / nullif(sum(abs(coalesce(t.more_ns, 0))) OVER (), 0) AS tail_share
+FROM pair_counts AS c
+JOIN values_at('pairs_ratios', 'interval', 89) AS r ON c.digest = r.key
+JOIN digest_quantiles AS a ON a.paired AND a.run = 'a' AND c.digest = a.digest
+JOIN digest_quantiles AS b ON b.paired AND b.run = 'b' AND c.digest = b.digest
+LEFT JOIN tails AS t ON c.digest = t.digest
+ORDER BY abs(c.lost_ns) DESC, c.digest

@@ -18,7 +18,7 @@
 -- - A property of the statement, as listed in results_excuses.
 -- - Writes of other sessions, only if nothing else explains the difference. races_found contains the evidence.
 --
--- limits_found shows whether a LIMIT was reached. suspects_values.sql makes limits_found and races_found.
+-- limits_found shows whether a LIMIT was reached. summary/races.sql makes limits_found and races_found.
 --
 -- - after_write: how many of the events came after such a write.
 -- - root_errno: the error in the run under test that caused the differences.
@@ -27,18 +27,16 @@
 --
 -- With two runs, the reference is a. With one run, the reference is the tape, as far as it has the values.
 --
--- Input: joined, matched_events, digest_texts, tape_event, run_session; races_found and limits_found
--- (suspects_values.sql).
+-- Input: the tables result_counts, spoiled_writes, digest_texts, and the view run_session; races_found and limits_found
+-- (summary/races.sql).
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
---   CREATE VIEW run_session AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/sessions.parquet'
---       UNION ALL SELECT 'b', 1, * FROM 'new.run/sessions.parquet';
 --   .read analyze/sql/prelude.sql
---   .read analyze/sql/matched.sql
---   .read analyze/sql/report/suspects.sql
+--   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
 --   CREATE TABLE statement_values AS
 --       FROM (SELECT 0 AS id, 'column' AS what, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value);
---   .read analyze/sql/report/suspects_values.sql
+--   .read analyze/sql/summary/races.sql
 --   .read analyze/sql/report/results.sql
 
 -- The meaning of a statement's property for each kind of difference:
@@ -107,72 +105,6 @@ FROM (
     FROM digest_texts
 );
 
--- Returns the value of the run under test. This is the value of b, or of a if there is only one run.
-CREATE OR REPLACE TEMP MACRO new_of(a, b) AS CASE WHEN getvariable('b') IS NULL THEN a ELSE b END;
-
--- True for an error that ends the connection. A reconnect does not restore the session's variables, temporary tables
--- and locks.
-CREATE OR REPLACE TEMP MACRO loses_session(errno) AS coalesce(errno IN (1053, 1927, 2006, 2013, 4031), false);
-
--- Writes that only one side executed, or that changed different rows on the two sides, with the session and the error
--- of the first such write. results_unset has the SETs that only one side accepted.
-CREATE OR REPLACE TEMP TABLE results_spoiled AS
-SELECT round, digest, spoiled, min(start_ns) AS since,
-    arg_min(own, {'start_ns': start_ns, 'session': session, 'clone': clone, 'seq': seq}) AS first
-FROM (
-    SELECT round, digest, start_ns, session, clone, seq, {'session': session, 'clone': clone, 'errno': new_of(a_errno, b_errno)} AS own, CASE
-            WHEN matched AND kind = 'affected' THEN 'changed other rows'
-            WHEN class NOT IN ('write', 'ddl') THEN NULL
-            WHEN getvariable('b') IS NULL THEN CASE
-                WHEN coalesce(tape_errno, 0) <> 0 THEN NULL WHEN a_status <> 'executed' THEN 'was not sent' WHEN a_errno <> 0 THEN 'failed' END
-            WHEN coalesce(a_status = 'executed', false) <> coalesce(b_status = 'executed', false) THEN 'was not sent'
-            WHEN a_status = 'executed' AND (a_errno <> 0) <> (b_errno <> 0) THEN 'failed' END AS spoiled
-    FROM joined
-    WHERE digest IS NOT NULL
-) AS each
-WHERE spoiled IS NOT NULL
-GROUP BY ALL;
-
-CREATE OR REPLACE TEMP TABLE results_unset AS
-SELECT round, session, min(seq) AS seq, arg_min(own, {'seq': seq, 'clone': clone}) AS first
-FROM (
-    SELECT round, session, clone, seq, {
-            'digest': digest, 'errno': new_of(a_errno, b_errno), 'lost': loses_session(a_errno) OR loses_session(b_errno)} AS own
-    FROM joined
-    WHERE (class = 'session' OR loses_session(a_errno) OR loses_session(b_errno)) AND a_status = 'executed' AND CASE
-        WHEN getvariable('b') IS NULL THEN a_errno <> 0 AND tape_errno = 0 ELSE b_status = 'executed' AND (a_errno <> 0) <> (b_errno <> 0) END
-) AS each
-GROUP BY ALL;
-
-CREATE OR REPLACE TEMP VIEW table_names AS
-SELECT DISTINCT digest, lower(regexp_extract(replace(unnest(tables), '`', ''), '[^.]*$')) AS tbl FROM digest_texts;
-
-CREATE OR REPLACE TEMP TABLE results_counts AS
-SELECT m.kind AS kind, m.digest AS digest,
-    count(*) AS events,
-    count(*) FILTER (m.start_ns > s.since) AS after_write,
-    count(*) FILTER (m.start_ns > s.lost_since) AS after_lost,
-    arg_min(s.lost, s.lost_since) AS lost,
-    arg_min(s.root, {'since': s.lost_since, 'round': s.round}) FILTER (s.root IS NOT NULL) AS root,
-    count(*) FILTER (m.seq > u.seq) AS after_set,
-    arg_min(u.first, {'session': m.session, 'seq': m.seq, 'round': u.round}) FILTER (m.seq > u.seq) AS set_root,
-    sum(m.more_sent)::BIGINT AS more_sent,
-    min({'session': m.session, 'seq': m.seq}) AS first
-FROM matched_events AS m
-LEFT JOIN (
-    SELECT n.digest, s.round, min(s.since) AS since, min(s.since) FILTER (s.spoiled <> 'changed other rows') AS lost_since,
-        min_by(s.spoiled, (s.since, s.spoiled)) FILTER (s.spoiled <> 'changed other rows') AS lost,
-        min_by({'digest': s.digest, 'round': s.round, 'session': s.first.session, 'clone': s.first.clone, 'errno': s.first.errno},
-            (s.since, s.spoiled, s.digest)) FILTER (s.spoiled <> 'changed other rows') AS root
-    FROM table_names AS n
-    JOIN table_names AS w ON n.tbl = w.tbl
-    JOIN results_spoiled AS s ON s.digest = w.digest
-    GROUP BY ALL
-) AS s ON m.digest = s.digest AND m.round = s.round
-LEFT JOIN results_unset AS u ON m.session = u.session AND m.round = u.round
-WHERE m.kind IS NOT NULL
-GROUP BY ALL;
-
 WITH cells AS (
     FROM results_excuses UNPIVOT (state FOR kind IN ("rows", affected, data, "order", warnings))
 ), stated AS (
@@ -181,7 +113,7 @@ WITH cells AS (
             WHEN x.digest IS NULL OR x.some_whole THEN NULL
             WHEN starts_with(e.state, 'excuse') THEN 'perhaps'
             ELSE split_part(e.state, ' ', 1) END AS state
-    FROM results_counts AS c
+    FROM result_counts AS c
     JOIN (SELECT digest, unnest(properties) AS property FROM results_properties) AS p ON c.digest = p.digest
     JOIN cells AS e ON p.property = e.property AND e.kind = c.kind::VARCHAR
     LEFT JOIN limits_found AS x ON x.digest = c.digest AND x.kind = c.kind
@@ -194,7 +126,7 @@ WITH cells AS (
     GROUP BY ALL
 ), certain AS ( -- tables whose writes changed different rows without a race, with the first such write
     SELECT n.tbl, min({'round': s.round, 'since': s.since, 'digest': s.digest}) AS first
-    FROM results_spoiled AS s
+    FROM spoiled_writes AS s
     JOIN table_names AS n ON s.digest = n.digest
     LEFT JOIN races_found AS r ON r.digest = s.digest AND r.kind = 'affected'
     WHERE s.spoiled = 'changed other rows' AND NOT coalesce(r.raced, false)
@@ -207,7 +139,7 @@ WITH cells AS (
 ), judged AS (
     SELECT c.*, best.rank AS rank, best.property AS property, coalesce(r.raced, false) AS raced,
         after_write = events AND w.changer IS NOT NULL AS changed, w.changer AS changer
-    FROM results_counts AS c
+    FROM result_counts AS c
     LEFT JOIN best ON best.digest IS NOT DISTINCT FROM c.digest AND best.kind = c.kind
     LEFT JOIN races_found AS r ON r.digest = c.digest AND r.kind = c.kind
     LEFT JOIN changers AS w ON w.digest = c.digest

@@ -5,36 +5,29 @@
 -- The relative time is a geometric mean over the digests, weighted by their events. It shows the variance of the
 -- machine itself.
 --
--- Input: the view outcome.
+-- Input: the tables shape_counts, block_counts, service_bins and spans.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/rounds.sql
-CREATE OR REPLACE TEMP TABLE rounds_levels AS
-SELECT run, round, digest, count(*) AS n, mean_of(ln(greatest(service_ns, 1))) AS level
-FROM outcome
-WHERE ok AND digest IS NOT NULL
-GROUP BY ALL;
+CREATE OR REPLACE TEMP VIEW rounds_bins AS
+SELECT {'run': run, 'round': round} AS key, bin, n, least FROM service_bins;
 
-CREATE OR REPLACE TEMP TABLE rounds_sums AS
-SELECT run, round,
-    count(*) FILTER (status = 'executed') AS executed,
-    count(*) FILTER (status = 'executed' AND errno <> 0) AS errors,
-    count(*) FILTER (done_ns IS NOT NULL) AS done,
-    min(sent_ns) AS first_ns,
-    max(done_ns) AS last_ns,
-    quantile_disc(service_ns, [0.5, 0.95, 0.99]) FILTER (ok) AS p
-FROM outcome
-GROUP BY ALL;
-
-WITH against AS (
+WITH levels AS (
+    SELECT run, round, digest, sum(n) AS n, ln_of(sum(logs)) / sum(n) AS level FROM block_counts WHERE digest IS NOT NULL GROUP BY ALL
+), against AS (
     SELECT l.run, l.round, exp(sum(l.n * (l.level - f.level) ORDER BY l.digest) / sum(l.n)) AS relative_latency
-    FROM rounds_levels AS l
-    JOIN rounds_levels AS f ON f.run = 'a' AND f.round = 1 AND l.digest = f.digest
+    FROM levels AS l
+    JOIN levels AS f ON f.run = 'a' AND f.round = 1 AND l.digest = f.digest
     GROUP BY l.run, l.round
+), sums AS (
+    SELECT run, round, sum(executed)::BIGINT AS executed, sum(errors)::BIGINT AS errors, sum(done) AS done FROM shape_counts GROUP BY ALL
 )
-SELECT run, round, executed, errors, done / nullif((last_ns - first_ns) / 1e9, 0) AS per_second,
-    p[1] AS p50_ns, p[2] AS p95_ns, p[3] AS p99_ns, relative_latency
-FROM rounds_sums
-LEFT JOIN against USING (run, round)
-ORDER BY round, run
+SELECT s.run, s.round, executed, errors, done / nullif((last_done_ns - first_sent_ns) / 1e9, 0) AS per_second,
+    v.p[1] AS p50_ns, v.p[3] AS p95_ns, v.p[4] AS p99_ns, relative_latency
+FROM sums AS s
+JOIN spans USING (run, round)
+LEFT JOIN values_at('rounds_bins', 'usual', 89) AS v ON s.run = v.key.run AND s.round = v.key.round
+LEFT JOIN against AS l ON s.run = l.run AND s.round = l.round
+ORDER BY s.round, s.run

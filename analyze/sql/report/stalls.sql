@@ -13,38 +13,23 @@
 -- - errors: statements that failed in the stall.
 -- - digest: the digest whose statements waited longest in total.
 --
--- Input: the view outcome.
+-- Input: the tables tenth_counts and wait_counts.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/stalls.sql
-CREATE OR REPLACE TEMP TABLE stalls_answers AS
-SELECT run, round, done_ns // 100000000 AS bin, count(*) AS n, max(service_ns) AS longest_ns, count(*) FILTER (errno <> 0) AS errors
-FROM outcome
-WHERE done_ns IS NOT NULL AND done_ns >= 0
-GROUP BY ALL;
-
--- The statements that were sent but not answered in each bin of 0.1 s. Only statements that took at least 0.1 s count.
-CREATE OR REPLACE TEMP TABLE stalls_waits AS
-SELECT run, round, bin, digest, count(*) AS n, sum(service_ns)::BIGINT AS service_ns
-FROM (
-    SELECT run, round, unnest(range(greatest(sent_ns, 0) // 100000000, done_ns // 100000000 + 1)) AS bin, digest, service_ns
-    FROM outcome
-    WHERE done_ns IS NOT NULL AND service_ns >= 100000000 AND service_ns < 600000000000 AND sent_ns IS NOT NULL
-) AS w
-GROUP BY ALL;
-
 WITH waiting AS (
-    SELECT run, round, bin, sum(n)::BIGINT AS waiting FROM stalls_waits GROUP BY ALL
+    SELECT run, round, tenth AS bin, sum(n)::BIGINT AS waiting FROM wait_counts GROUP BY ALL
 ), bins AS (
     SELECT r.run, r.round, unnest(range(r.first, r.last + 1)) AS bin
-    FROM (SELECT run, round, min(bin) AS first, max(bin) AS last FROM stalls_answers GROUP BY ALL) AS r
+    FROM (SELECT run, round, min(tenth) AS first, max(tenth) AS last FROM tenth_counts GROUP BY ALL) AS r
 ), filled AS (
     SELECT b.run, b.round, b.bin, coalesce(a.n, 0) AS n, coalesce(a.longest_ns, 0) AS longest_ns, coalesce(a.errors, 0) AS errors,
         coalesce(w.waiting, 0) AS waiting
     FROM bins AS b
-    LEFT JOIN stalls_answers AS a USING (run, round, bin)
-    LEFT JOIN waiting AS w USING (run, round, bin)
+    LEFT JOIN tenth_counts AS a ON a.run = b.run AND a.round = b.round AND a.tenth = b.bin
+    LEFT JOIN waiting AS w ON w.run = b.run AND w.round = b.round AND w.bin = b.bin
 ), usual AS (
     SELECT *,
         greatest(median(n) OVER around, median(n) OVER whole / 2) AS usual_n,
@@ -67,7 +52,7 @@ WITH waiting AS (
     SELECT s.run, s.round, s.first, w.digest, sum(w.service_ns) AS waited_ns,
         row_number() OVER (PARTITION BY s.run, s.round, s.first ORDER BY sum(w.service_ns) DESC, w.digest) AS place
     FROM spans AS s
-    JOIN stalls_waits AS w ON w.run = s.run AND w.round = s.round AND w.bin BETWEEN s.first AND s.last
+    JOIN wait_counts AS w ON w.run = s.run AND w.round = s.round AND w.tenth BETWEEN s.first AND s.last
     GROUP BY s.run, s.round, s.first, w.digest
 )
 SELECT s.run, s.round, (s.first * 100000000)::BIGINT AS at_ns, ((s.last - s.first + 1) * 100000000)::BIGINT AS long_ns,

@@ -6,22 +6,19 @@
 -- - busy: the average number of statements in the server (service time per second).
 -- - errors: failed statements.
 --
--- Input: the view outcome and the variable bin_ns.
+-- Input: the table time_bins and the variable bin_ns.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/timeline.sql
-CREATE OR REPLACE TEMP TABLE timeline_bins AS
-SELECT run, round, (done_ns // getvariable('bin_ns'))::BIGINT AS bin,
-    count(*) AS n,
-    quantile_disc(service_ns, [0.5, 0.95, 0.99]) FILTER (ok) AS p,
-    sum(service_ns)::BIGINT AS service_ns,
-    count(*) FILTER (errno <> 0) AS errors
-FROM outcome
-WHERE done_ns IS NOT NULL
-GROUP BY ALL;
+CREATE OR REPLACE TEMP VIEW timeline_bins AS
+SELECT {'run': run, 'round': round, 'tick': tick} AS key, bin, answered AS n, least FROM time_bins;
 
-SELECT run, round, bin, n / (getvariable('bin_ns') / 1e9) AS per_second, p[1] AS p50_ns, p[2] AS p95_ns, p[3] AS p99_ns,
-    service_ns / getvariable('bin_ns') AS busy, errors
-FROM timeline_bins
-ORDER BY run, round, bin
+SELECT t.run, t.round, t.tick::BIGINT AS bin, sum(n) / (getvariable('bin_ns') / 1e9) AS per_second,
+    any_value(v.p[1]) AS p50_ns, any_value(v.p[3]) AS p95_ns, any_value(v.p[4]) AS p99_ns,
+    sum(service_ns) / getvariable('bin_ns') AS busy, sum(errors)::BIGINT AS errors
+FROM time_bins AS t
+LEFT JOIN values_at('timeline_bins', 'usual', 12) AS v ON t.run = v.key.run AND t.round = v.key.round AND t.tick = v.key.tick
+GROUP BY t.run, t.round, t.tick
+ORDER BY t.run, t.round, bin

@@ -4,41 +4,39 @@
 -- The quantiles contain only statements that were answered without an error. A query that fails quickly is not an
 -- improvement.
 --
--- Input: the view outcome.
+-- Input: the tables shape_counts, session_counts, service_bins, response_bins and spans.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/report/totals.sql
-CREATE OR REPLACE TEMP TABLE totals_spans AS
-SELECT run, round, min(sent_ns) AS first_ns, max(done_ns) AS last_ns
-FROM outcome
-GROUP BY ALL;
+CREATE OR REPLACE TEMP VIEW totals_bins AS
+SELECT {'run': run, 'is_response': false} AS key, bin, n, least FROM service_bins
+UNION ALL SELECT {'run': run, 'is_response': true}, bin, n, least FROM response_bins;
 
-CREATE OR REPLACE TEMP TABLE totals_sums AS
-SELECT run,
-    count(*) FILTER (status = 'executed') AS executed,
-    count(*) FILTER (status = 'executed' AND errno <> 0) AS errors,
-    count(*) FILTER (ok) AS answered,
-    count(*) FILTER (done_ns IS NOT NULL) AS done,
-    count(DISTINCT session) FILTER (status = 'executed') AS sessions,
-    sum(service_ns) FILTER (ok)::BIGINT AS service_ns,
-    quantile_disc(service_ns, [0.5, 0.9, 0.95, 0.99, 0.999]) FILTER (ok) AS s,
-    max(service_ns) FILTER (ok) AS service_max_ns,
-    quantile_disc(response_ns, [0.5, 0.9, 0.95, 0.99]) FILTER (ok) AS r,
-    max(response_ns) FILTER (ok) AS response_max_ns,
-    sum(rows_sent)::BIGINT AS rows_sent,
-    sum(rows_affected)::BIGINT AS rows_affected
-FROM outcome
-GROUP BY ALL;
+CREATE OR REPLACE TEMP TABLE totals_values AS
+FROM values_at('totals_bins', 'usual', 89);
 
-WITH spans AS (
-    SELECT run, sum(last_ns - first_ns) AS elapsed_ns FROM totals_spans GROUP BY run
+WITH elapsed AS (
+    SELECT run, sum(last_done_ns - first_sent_ns) AS elapsed_ns FROM spans GROUP BY run
+), sums AS (
+    SELECT run, sum(executed)::BIGINT AS executed, sum(errors)::BIGINT AS errors, sum(answered) AS answered, sum(done) AS done,
+        sum(service_ns)::BIGINT AS service_ns, max(longest_ns) AS longest_ns, max(longest_response_ns) AS longest_response_ns,
+        sum(all_rows_sent)::BIGINT AS rows_sent, sum(all_rows_affected)::BIGINT AS rows_affected
+    FROM shape_counts
+    GROUP BY run
+), sessions AS (
+    SELECT run, count(*) AS sessions FROM session_counts GROUP BY run
 )
-SELECT run, executed, errors, elapsed_ns::BIGINT AS elapsed_ns, done / nullif(elapsed_ns / 1e9, 0) AS per_second, sessions, service_ns,
-    s[1] AS service_p50_ns, s[2] AS service_p90_ns, s[3] AS service_p95_ns, s[4] AS service_p99_ns,
-    CASE WHEN answered >= 10000 THEN s[5] END AS service_p999_ns, service_max_ns,
-    r[1] AS response_p50_ns, r[2] AS response_p90_ns, r[3] AS response_p95_ns, r[4] AS response_p99_ns, response_max_ns,
+SELECT t.run, executed, errors, elapsed_ns::BIGINT AS elapsed_ns, done / nullif(elapsed_ns / 1e9, 0) AS per_second,
+    coalesce(n.sessions, 0) AS sessions, service_ns,
+    s.p[1] AS service_p50_ns, s.p[2] AS service_p90_ns, s.p[3] AS service_p95_ns, s.p[4] AS service_p99_ns,
+    CASE WHEN answered >= 10000 THEN s.p[5] END AS service_p999_ns, longest_ns AS service_max_ns,
+    r.p[1] AS response_p50_ns, r.p[2] AS response_p90_ns, r.p[3] AS response_p95_ns, r.p[4] AS response_p99_ns, longest_response_ns AS response_max_ns,
     rows_sent, rows_affected
-FROM totals_sums
-JOIN spans USING (run)
-ORDER BY run
+FROM sums AS t
+JOIN elapsed AS e USING (run)
+LEFT JOIN sessions AS n USING (run)
+LEFT JOIN totals_values AS s ON s.key.run = t.run AND NOT s.key.is_response
+LEFT JOIN totals_values AS r ON r.key.run = t.run AND r.key.is_response
+ORDER BY t.run

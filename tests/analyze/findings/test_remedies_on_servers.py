@@ -153,7 +153,7 @@ CHANGED: dict[str, list[tuple[str, int, tuple[tuple[str, str], ...], tuple[tuple
         (
             "SELECT 1 FROM shop.texts WHERE c = CONVERT(l USING utf8mb4)",
             1267,
-            (("", "add COLLATE to the statement"), ("default-collation", "Add COLLATE,")),
+            (("", "add COLLATE to the statement"), ("default-collation", "Add COLLATE.")),
             (("SELECT 1 FROM shop.texts WHERE c = CONVERT(l USING utf8mb4) COLLATE utf8mb4_general_ci", ()),),
         ),
         (

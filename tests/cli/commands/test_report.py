@@ -36,14 +36,6 @@ def test_report_exit_code_is_3_for_gates_and_2_for_wrong_usage(runs: tuple[Path,
     assert missing.exit_code == 1
 
 
-@pytest.mark.long
-def test_json_report_is_equal_with_and_without_partitions(runs: tuple[Path, Path, Path]) -> None:
-    paths, options = [str(path) for path in runs], ("--partitions", "2", "--processes", "2")
-    made = [CliRunner().invoke(report_command, [*paths, "--json", "-", *more]).output for more in ((), options)]
-    assert made[0].startswith("{")
-    assert made[0] == made[1]
-
-
 def test_report_accepts_one_run_or_a_baseline_and_a_candidate() -> None:
     assert sides_of((TAPE, A)) == (TAPE, [A], [])
     assert sides_of((TAPE, A, B)) == (TAPE, [A], [B])

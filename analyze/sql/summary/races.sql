@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which differences of suspects.sql can a race or a LIMIT explain?
+-- Which differences can a race or a LIMIT explain?
 --
 -- - races_found: for each kind and digest, whether every difference met a write that could explain it.
 -- - limits_found: whether every statement reached its LIMIT, and whether some did not. If both are false, it is unknown
@@ -15,15 +15,15 @@
 -- Two values differ for every column type and collation only if both are whole numbers, or both are words of lower-case
 -- letters and digits. For all other pairs of values it is unknown whether they differ.
 --
--- Input: the tables of suspects.sql, and statement_values (row_values.py), whose id is session * 2^31 + seq.
+-- Input: the suspects_... tables of chosen.sql, and statement_values (row_values.py), whose id is session * 2^31 + seq.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
---   .read analyze/sql/matched.sql
---   .read analyze/sql/report/suspects.sql
+--   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
 --   CREATE TABLE statement_values AS
 --       FROM (SELECT 0 AS id, 'column' AS what, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value);
---   .read analyze/sql/report/suspects_values.sql
+--   .read analyze/sql/summary/races.sql
 CREATE OR REPLACE TEMP TABLE limits_found AS
 SELECT l.kind, l.digest, bool_and(coalesce(l.sent >= v.most, false)) AS all_cut, bool_or(coalesce(l.sent < v.most, false)) AS some_whole
 FROM suspects_limited AS l
