@@ -11,7 +11,7 @@ from ..common.errors import InputError
 from ..common.text import mask
 from ..schemas import Folder, open_folder
 from .cause_table import ordered_topics, rank_counters, rank_variables
-from .database import DETAILS, REPORT, SUMMARY, AnalysisDatabase, open_analysis
+from .database import DETAILS, REPORT, AnalysisDatabase, open_analysis
 from .findings.causes import tables_of_digests, with_causes, withdraw_excuses
 from .findings.errors import ON_BOTH, by_digest
 from .findings.plans import plans_of, plans_of_folder
@@ -29,8 +29,8 @@ from .findings.unique_keys import shared_unique_keys, unique_keys
 from .lint.rules import sorts_groups, tape_version
 from .model import DigestEntry, DigestText, Report, Settings, ShiftRow, sides_of
 from .plans_report import check_tape
-from .row_values import find_values
 from .rows import Answers, Details, DigestsPart
+from .summary import make_summary
 from .verdicts.columns import Columns
 from .verdicts.exact import Exact, few_pairs
 from .verdicts.interference import NONE, disturbance
@@ -52,7 +52,6 @@ def build(
     database = open_analysis(report.settings.memory)
     try:
         prepare(database, report)
-        find_values(database, report.tape, report.settings.memory)
         report.answers = cast(Answers, {name: database.query(f"report/{name}") for name in REPORT})
         report.details = cast(Details, {name: database.query(f"report/{name}") for name in DETAILS})
         texts = _texts(database, report)
@@ -179,10 +178,7 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
         database.con.execute(
             f"DROP VIEW every_outcome; CREATE TEMP TABLE every_outcome AS FROM {sources['every_outcome']}"
         )
-    database.run("prelude")
-    _set_bins(database, report)
-    for name in SUMMARY:
-        database.run(f"summary/{name}")
+    make_summary(database, report, rows, lambda: _set_bins(database, report))
 
 
 def _set_bins(database: AnalysisDatabase, report: Report) -> None:

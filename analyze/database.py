@@ -34,11 +34,11 @@ REPORT = (
     "server_times",
     "interference",
 )
-# SUMMARY: files of sql/summary, in the order of their work. They turn the events of the runs into small tables, and all
-# other analyses of a report read only these tables. SUSPECTS lists the digests whose values races.sql needs
-# (row_values.py).
-SUMMARY = ("events", "chosen", "quantiles")
-SUSPECTS, RACES = "suspects", "races"
+# SUMMARY: files of sql/summary that turn the events of the runs into small tables, in the order of their work. SUSPECTS
+# lists the digests whose values RACES needs (row_values.py). QUANTILES makes the last tables. All other analyses of a
+# report read only these tables.
+SUMMARY = ("join", "facts", "events", "chosen")
+SUSPECTS, RACES, QUANTILES = "suspects", "races", "quantiles"
 # DETAILS: analyses for the statement details and the heat map. VERDICTS: analyses for the verdicts. Their files are in
 # sql/report.
 DETAILS = ("distribution", "digest_timeline", "heat")

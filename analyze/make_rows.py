@@ -17,6 +17,7 @@ from .database import (
     FACTS,
     INSPECT,
     PICTURES,
+    QUANTILES,
     RACES,
     REPORT,
     SUMMARY,
@@ -197,7 +198,7 @@ def prepare_empty(database: AnalysisDatabase) -> None:
     for name, query in VIEWS.items():
         database.con.execute(f"CREATE TEMP VIEW {name} AS {query}")
     database.run("prelude")
-    for name in SUMMARY:
+    for name in (*SUMMARY, QUANTILES):
         database.run(f"summary/{name}")
     with open_database(large_arrow=True) as reading:
         reading.execute(ddl("tape"))

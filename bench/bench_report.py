@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures a report on two runs of 1 and 10 million events.
+"""Measures the first and the second report on two runs of 1 and 10 million events.
 
 The peer is pt-query-digest on a log of 1 million events.
 """
@@ -49,14 +49,27 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
             str(work / "x.html"),
         )
         shown = f"querytape report {tape.name} {runs[0].name} {runs[1].name} --html x.html"
+        first = Side("querytape", shown, lambda c=command, r=runs[-1]: first_report(r, *c))  # type: ignore[misc]
         yield Pair(
             f"A report on two runs of {events:,} events each",
-            Side("querytape", shown, lambda c=command: timed(*c)),  # type: ignore[misc]
+            first,
             peer,
             "pt-query-digest reads one log of the same events: a report reads twice as many, from Parquet."
             if peer
             else "",
         )
+        yield Pair(
+            f"A second report on two runs of {events:,} events each, against the first",
+            Side("second", shown, lambda c=command: timed(*c)),  # type: ignore[misc]
+            Side("first", first.command, first.run),
+            "The second report reads the summary that the first report keeps in the folder of the last run.",
+        )
+
+
+def first_report(run: Path, *command: str) -> Figures:
+    """Run a report without a kept summary."""
+    shutil.rmtree(run / "summary", ignore_errors=True)
+    return timed(*command)
 
 
 def apart(make: Callable[[Path, int], Path], path: Path, events: int) -> Path:

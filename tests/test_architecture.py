@@ -46,7 +46,7 @@ LAYERS = {
         ("rows", "tape_rows"),
         ("verdicts", "database"),
         ("model", "row_values"),
-        ("cause_table",),
+        ("cause_table", "summary"),
         ("lint",),
         ("findings",),
         ("plans_report",),

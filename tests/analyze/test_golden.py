@@ -18,6 +18,7 @@ from querytape.analyze.database import (
     DETAILS,
     FACTS,
     PICTURES,
+    QUANTILES,
     RACES,
     SUMMARY,
     SUSPECTS,
@@ -63,7 +64,7 @@ def test_every_analysis_is_golden(checkout: Path) -> None:
     names = {str(path.relative_to(folder).with_suffix("")).removeprefix("report/") for path in folder.rglob("*.sql")}
     assert names - set(json.loads(GOLDEN.read_text())) == {
         "prelude",
-        *(f"summary/{name}" for name in (*SUMMARY, SUSPECTS, RACES)),
+        *(f"summary/{name}" for name in (*SUMMARY, SUSPECTS, RACES, QUANTILES)),
         "sweep",
         "inspect/two_tapes",
         "servers/schema_differences",

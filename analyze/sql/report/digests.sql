@@ -4,24 +4,22 @@
 -- The tape's own durations are only for information, because they were measured in another place. p99.9 is given if at
 -- least ten events exceed it.
 --
--- Input: the tables shape_counts, digest_quantiles and response_bins, and the view tape_event.
+-- Input: the tables shape_counts, digest_quantiles and response_quantiles, and the view tape_event.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
 --   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/digests.sql
-CREATE OR REPLACE TEMP VIEW digests_responses AS
-SELECT {'digest': digest, 'run': run} AS key, bin, n, least FROM response_bins WHERE digest IS NOT NULL;
-
 WITH sums AS (
     SELECT digest, run, min(class) AS class, sum(executed)::BIGINT AS n, sum(errors)::BIGINT AS errors, sum(answered) AS answered,
         sum(service_ns)::BIGINT AS total_ns, max(longest_ns) AS max_ns, sum(rows_sent)::BIGINT AS rows_sent, sum(rows_affected)::BIGINT AS rows_affected
     FROM shape_counts
     WHERE digest IS NOT NULL AND executed > 0
     GROUP BY ALL
-), responses AS (
-    SELECT key.digest AS digest, key.run AS run, p[2] AS p95_ns FROM values_at('digests_responses', 'tail', 89)
 ), tape AS (
     SELECT digest::digest_name AS digest, quantile_disc(duration_ns, [0.5, 0.95]) AS p, sum(duration_ns)::BIGINT AS total_ns
     FROM tape_event
@@ -29,10 +27,10 @@ WITH sums AS (
     GROUP BY ALL
 )
 SELECT s.digest, s.run, s.class, s.n, s.errors, s.total_ns, q.p[1] AS p50_ns, q.p[2] AS p90_ns, q.p[3] AS p95_ns, q.p[4] AS p99_ns,
-    CASE WHEN s.answered >= 10000 THEN q.p[5] END AS p999_ns, s.max_ns, r.p95_ns AS response_p95_ns, s.rows_sent, s.rows_affected,
+    CASE WHEN s.answered >= 10000 THEN q.p[5] END AS p999_ns, s.max_ns, r.p[2] AS response_p95_ns, s.rows_sent, s.rows_affected,
     t.p[1] AS tape_p50_ns, t.p[2] AS tape_p95_ns, t.total_ns AS tape_total_ns
 FROM sums AS s
 LEFT JOIN digest_quantiles AS q ON NOT q.paired AND s.digest = q.digest AND s.run = q.run
-LEFT JOIN responses AS r ON s.digest = r.digest AND s.run = r.run
+LEFT JOIN response_quantiles AS r ON s.digest = r.digest AND s.run = r.run
 LEFT JOIN tape AS t ON s.digest = t.digest
 ORDER BY s.total_ns DESC NULLS LAST, s.digest, s.run

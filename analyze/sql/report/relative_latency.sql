@@ -8,7 +8,10 @@
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
 --   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/relative_latency.sql
 SELECT p.run, p.round, p.part::INTEGER AS part, min(s.first_ok_ns)::BIGINT AS first_ns, min(greatest(s.last_ok_ns - s.first_ok_ns, 1))::BIGINT AS span_ns,

@@ -4,19 +4,16 @@
 -- The quantiles contain only statements that were answered without an error. A query that fails quickly is not an
 -- improvement.
 --
--- Input: the tables shape_counts, session_counts, service_bins, response_bins and spans.
+-- Input: the tables shape_counts, session_counts, run_quantiles and spans.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
+--   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/totals.sql
-CREATE OR REPLACE TEMP VIEW totals_bins AS
-SELECT {'run': run, 'is_response': false} AS key, bin, n, least FROM service_bins
-UNION ALL SELECT {'run': run, 'is_response': true}, bin, n, least FROM response_bins;
-
-CREATE OR REPLACE TEMP TABLE totals_values AS
-FROM values_at('totals_bins', 'usual', 89);
-
 WITH elapsed AS (
     SELECT run, sum(last_done_ns - first_sent_ns) AS elapsed_ns FROM spans GROUP BY run
 ), sums AS (
@@ -37,6 +34,6 @@ SELECT t.run, executed, errors, elapsed_ns::BIGINT AS elapsed_ns, done / nullif(
 FROM sums AS t
 JOIN elapsed AS e USING (run)
 LEFT JOIN sessions AS n USING (run)
-LEFT JOIN totals_values AS s ON s.key.run = t.run AND NOT s.key.is_response
-LEFT JOIN totals_values AS r ON r.key.run = t.run AND r.key.is_response
+LEFT JOIN run_quantiles AS s ON s.run = t.run AND NOT s.is_response
+LEFT JOIN run_quantiles AS r ON r.run = t.run AND r.is_response
 ORDER BY t.run

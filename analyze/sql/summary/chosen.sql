@@ -21,6 +21,8 @@
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/summary/chosen.sql
 CREATE OR REPLACE TABLE top_sessions AS
@@ -36,9 +38,6 @@ CREATE OR REPLACE TABLE few_rows AS
 SELECT digest, round, block_of(start_ns) AS block, a_sent_ns, a_done_ns, b_sent_ns, b_done_ns
 FROM joined
 WHERE matched AND getvariable('b') IS NOT NULL AND digest IN (SELECT digest FROM pair_counts WHERE n < 30);
-
-CREATE OR REPLACE TEMP VIEW table_names AS
-SELECT DISTINCT digest, lower(regexp_extract(replace(unnest(tables), '`', ''), '[^.]*$')) AS tbl FROM digest_texts;
 
 -- True for an error that ends the connection. A reconnect does not restore the session's variables, temporary tables
 -- and locks.

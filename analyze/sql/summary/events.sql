@@ -14,6 +14,8 @@
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
 
 -- The counts of each shape. A shape is a digest with the class, the user and the schema of its events.

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.slow
 
 
 def test_result_kinds_in_sql_and_texts_are_equal(checkout: Path) -> None:
-    text = (checkout / "analyze" / "sql" / "prelude.sql").read_text()
+    folder = checkout / "analyze" / "sql"
+    text = (folder / "prelude.sql").read_text() + (folder / "summary" / "join.sql").read_text()
     (kinds,) = re.findall(r"CREATE TYPE result_kind AS ENUM \(([^)]*)\)", text)
     assert set(re.findall(r"'(\w+)'", kinds)) == set(RESULT_KINDS)
     (chosen,) = re.findall(r"CASE((?:(?!CASE).)*)END::result_kind AS kind", text, re.S)

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The summary of a report: small tables that the events of its runs are counted into.
+
+The SQL files of sql/summary make the tables, and all analyses of a report read only them. The summary of many events is
+kept in the folder `summary` of the last run, so that a second report of the same runs does not read the events again.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..common.duck import load_sql, sql_text
+from ..common.files import make_private, write_json
+from ..schemas import Folder
+from .database import QUANTILES, RACES, SUMMARY, SUSPECTS, AnalysisDatabase
+from .model import Report
+from .row_values import find_values
+
+FOLDER, INFO = "summary", "summary.json"
+KEPT_EVENTS = 200_000  # a summary of fewer events takes less time to make than to keep
+# Tables that analyses read. They are kept. The tables of bins are not kept, because only quantiles.sql reads them.
+TABLES = (
+    *(
+        "spans",
+        "shape_counts",
+        "pair_counts",
+        "block_counts",
+        "part_counts",
+        "heat_counts",
+        "tenth_counts",
+        "wait_counts",
+    ),
+    *("session_counts", "account_counts", "lost_counts", "error_counts", "error_changes", "failed_counts"),
+    *("matched_counts", "spoiled_writes", "few_rows", "result_counts", "races_found", "limits_found"),
+    *("digest_quantiles", "response_quantiles", "run_quantiles", "round_quantiles", "ratio_quantiles", "pair_tails"),
+    *("block_quantiles", "tail_quantiles", "tick_quantiles", "tick_counts", "height_counts", "group_counts"),
+    *("group_quantiles", "late_quantiles"),
+)
+# SQL variables that the tables depend on.
+VARIABLES = ("b", "skip_ns", "errors_known", "writes_race")
+# Types of columns with repeated names, by column name. Parquet files have the names themselves.
+ENUMS = {
+    **dict.fromkeys(("digest", "set_digest"), "digest_name"),
+    **dict.fromkeys(("class", "user", "db", "run", "status"), "short_name"),
+    "kind": "result_kind",
+}
+SHORT = ["-", "a", "b"]  # names that every report has
+MADE_TABLES = ("joined", "failure", "late_rows")  # tables with a row per event, which no analysis reads
+
+
+def make_summary(database: AnalysisDatabase, report: Report, events: int, know_time: Callable[[], None]) -> None:
+    """Make the tables of the summary, or read them from the folder of the last run.
+
+    The views and variables of prelude.sql must exist. `events`: events of a side. `know_time`: sets the variables that
+    depend on the time of the runs; it is called when this time is known.
+    """
+    database.run("prelude")
+    folder = (report.b or report.a)[-1].path / FOLDER
+    made_from = _made_from(database, report)
+    if not _read(database, folder, made_from):
+        for name in SUMMARY:
+            if name == "events":
+                know_time()
+            database.run(f"summary/{name}")
+        find_values(database, report.tape, report.settings.memory)
+        for table in MADE_TABLES:
+            database.con.execute(f"DROP TABLE IF EXISTS {table}")
+        database.run(f"summary/{QUANTILES}")
+        if events >= KEPT_EVENTS:
+            _keep(database, folder, made_from)
+        return
+    database.run("summary/facts")
+    know_time()
+
+
+def _made_from(database: AnalysisDatabase, report: Report) -> dict[str, Any]:
+    """Return what the tables depend on: the files of the tape and the runs, the variables, and the SQL itself."""
+    names = ("prelude", *(f"summary/{name}" for name in (*SUMMARY, SUSPECTS, RACES, QUANTILES)))
+    texts = "".join(load_sql(__package__, f"{name}.sql") for name in names)
+    runs = {
+        f"{letter}{number}": _files(run, "outcomes", "sessions")
+        for letter, rounds in report.sides.items()
+        for number, run in enumerate(rounds, 1)
+    }
+    listed = ", ".join(f"getvariable('{name}')::VARCHAR" for name in VARIABLES)
+    values = database.con.execute(f"SELECT {listed}").fetchall()[0]
+    return {
+        "sql": hashlib.sha256(texts.encode()).hexdigest(),
+        "variables": dict(zip(VARIABLES, values, strict=True)),
+        "tape": _files(report.tape, "events", "digests"),
+        "runs": runs,
+    }
+
+
+def _files(folder: Folder, *tables: str) -> list[list[Any]]:
+    """Return [name, bytes, time of the last change in ns] of each file of these tables."""
+    paths = [path for table in tables for path in folder.files(table)]
+    found = [(path, path.stat()) for path in paths]
+    return [[str(path.relative_to(folder.path)), stat.st_size, stat.st_mtime_ns] for path, stat in found]
+
+
+def _read(database: AnalysisDatabase, folder: Path, made_from: dict[str, Any]) -> bool:
+    """Read the tables from a folder. Returns False if the folder has no such tables, or tables of other events."""
+    try:
+        info = json.loads((folder / INFO).read_text(encoding="utf-8"))
+        if info["made_from"] != made_from:
+            return False
+        shapes = _rows(folder, "shape_counts")
+        for kind, names in (
+            ("digest_name", f"SELECT digest AS name FROM {shapes} UNION SELECT digest FROM tape_digest"),
+            (
+                "short_name",
+                f'SELECT unnest([class, "user", db, run]) AS name FROM {shapes} UNION SELECT unnest({SHORT})',
+            ),
+        ):
+            database.con.execute(
+                f"CREATE TYPE {kind} AS ENUM (SELECT name FROM ({names}) WHERE name IS NOT NULL ORDER BY 1)"
+            )
+        for table in TABLES:
+            casts = ", ".join(f'"{name}"::{ENUMS[name]} AS "{name}"' for name in info["enums"][table])
+            replaced = f" REPLACE ({casts})" if casts else ""
+            database.con.execute(f"CREATE TABLE {table} AS SELECT *{replaced} FROM {_rows(folder, table)}")
+    except (OSError, ValueError, KeyError, TypeError, duckdb.Error):
+        for table in TABLES:
+            database.con.execute(f"DROP TABLE IF EXISTS {table}")
+        database.con.execute("DROP TYPE IF EXISTS digest_name; DROP TYPE IF EXISTS short_name")
+        return False
+    return True
+
+
+def _rows(folder: Path, table: str) -> str:
+    return f"read_parquet({sql_text(folder / f'{table}.parquet')})"
+
+
+def _keep(database: AnalysisDatabase, folder: Path, made_from: dict[str, Any]) -> None:
+    """Write the tables into a folder. A folder that cannot be written changes nothing for the user."""
+    made = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
+    try:
+        make_private(made)
+        enums = {}
+        for table in TABLES:
+            kinds = database.con.execute(f"DESCRIBE {table}").fetchall()
+            enums[table] = [name for name, kind, *_ in kinds if kind.startswith("ENUM")]
+            database.con.execute(f"COPY {table} TO {sql_text(made / f'{table}.parquet')} (FORMAT parquet)")
+        write_json(made / INFO, {"made_from": made_from, "enums": enums})
+        shutil.rmtree(folder, ignore_errors=True)
+        made.rename(folder)
+    except (OSError, duckdb.Error):
+        shutil.rmtree(made, ignore_errors=True)
