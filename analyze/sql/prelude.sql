@@ -33,10 +33,9 @@ CREATE TYPE result_kind AS ENUM ('rows', 'data', 'affected', 'order', 'warnings'
 CREATE OR REPLACE TEMP MACRO log_of(ns) AS (log2(CASE WHEN ns > 1 THEN ns ELSE 1 END) * 16777216)::INTEGER;
 CREATE OR REPLACE TEMP MACRO ln_of(logs) AS logs * (ln(2) / 16777216);
 
--- A bin of a logarithmic scale with this number of steps per power of two. 712 steps have a relative width of 2^-10.
--- The bins of ratios below 1 are not negative, because >> is not defined for negative numbers.
-CREATE OR REPLACE TEMP MACRO bin_of(log, steps) AS ((log::BIGINT * steps) >> 24)::INTEGER;
-CREATE OR REPLACE TEMP MACRO ratio_bin(log) AS (((log::BIGINT + (64::BIGINT << 24)) * 712) >> 24)::INTEGER;
+-- A bin of a time on a logarithmic scale with this number of steps per power of two. 712 steps have a relative width of
+-- 2^-10. All times below 1 ns are in the first bin.
+CREATE OR REPLACE TEMP MACRO bin_of(ns, steps) AS floor(steps * log2(CASE WHEN ns > 1 THEN ns ELSE 1 END))::INTEGER;
 
 -- The rank of a quantile among n values, from 1.
 CREATE OR REPLACE TEMP MACRO rank_of(share, n) AS greatest(1, n - floor(n - share * n))::BIGINT;

@@ -29,7 +29,7 @@ CREATE OR REPLACE TABLE top_sessions AS
 SELECT session FROM session_counts GROUP BY session ORDER BY max(service_ns) DESC NULLS LAST, session::VARCHAR LIMIT 50;
 
 CREATE OR REPLACE TABLE session_bins AS
-SELECT session, run, bin_of(log, 712) AS bin, count(*) AS n, min(service_ns) AS least
+SELECT session, run, bin_of(service_ns, 48) AS bin, count(*) AS n, min(service_ns) AS least
 FROM outcome
 WHERE ok AND session IN (FROM top_sessions)
 GROUP BY ALL;

@@ -102,8 +102,12 @@ CREATE TABLE failure AS
 SELECT run::short_name AS run, round, session, seq, clone, error FROM every_outcome WHERE errno <> 0 AND error IS NOT NULL;
 
 CREATE OR REPLACE TABLE spans AS
-SELECT run, round, min(start_ns) AS first_start_ns, max(start_ns) AS last_start_ns, min(sent_ns) AS first_sent_ns, max(done_ns) AS last_done_ns,
-    min(sent_ns) FILTER (ok) AS first_ok_ns, max(sent_ns) FILTER (ok) AS last_ok_ns,
-    min(sent_ns) FILTER (paired) AS first_paired_ns, max(sent_ns) FILTER (paired) AS last_paired_ns
-FROM outcome
+SELECT run, round, min(first_start_ns) AS first_start_ns, max(last_start_ns) AS last_start_ns, min(first_ns) AS first_sent_ns, max(done_ns) AS last_done_ns,
+    min(first_ns) FILTER (ok) AS first_ok_ns, max(last_ns) FILTER (ok) AS last_ok_ns,
+    min(first_ns) FILTER (paired) AS first_paired_ns, max(last_ns) FILTER (paired) AS last_paired_ns
+FROM (
+    SELECT run, round, ok, paired, min(start_ns) AS first_start_ns, max(start_ns) AS last_start_ns, min(sent_ns) AS first_ns, max(sent_ns) AS last_ns, max(done_ns) AS done_ns
+    FROM outcome
+    GROUP BY ALL
+) AS parts
 GROUP BY ALL;

@@ -17,13 +17,36 @@
 --   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/summary/chosen.sql
 --   .read analyze/sql/summary/quantiles.sql
+CREATE OR REPLACE TABLE shape_counts AS
+SELECT digest, class, "user", db, run, round,
+    coalesce(sum(n) FILTER (is_executed), 0)::BIGINT AS executed,
+    coalesce(sum(n) FILTER (is_executed AND has_error), 0)::BIGINT AS errors,
+    coalesce(sum(n) FILTER (ok), 0)::BIGINT AS answered,
+    coalesce(sum(n) FILTER (is_done), 0)::BIGINT AS done,
+    sum(service_ns) FILTER (ok)::BIGINT AS service_ns,
+    max(longest_ns) FILTER (ok) AS longest_ns,
+    max(longest_response_ns) FILTER (ok) AS longest_response_ns,
+    sum(rows_sent) FILTER (ok)::BIGINT AS rows_sent,
+    sum(rows_affected) FILTER (ok)::BIGINT AS rows_affected,
+    sum(rows_sent)::BIGINT AS all_rows_sent,
+    sum(rows_affected)::BIGINT AS all_rows_affected
+FROM shape_parts
+GROUP BY ALL;
+
+CREATE OR REPLACE TABLE block_counts AS
+SELECT digest, run, round, block, sum(n)::BIGINT AS n, sum(logs)::BIGINT AS logs, coalesce(sum(n) FILTER (paired), 0)::BIGINT AS pairs,
+    sum(logs) FILTER (paired)::BIGINT AS pair_logs, min(first_ns) AS first_ns, max(last_ns) AS last_ns
+FROM block_parts
+GROUP BY ALL;
+
+-- Digests with times that are not paired.
 CREATE OR REPLACE TEMP TABLE digest_partly AS
-SELECT digest FROM service_bins WHERE digest IS NOT NULL GROUP BY digest HAVING sum(pairs) < sum(n);
+SELECT DISTINCT digest FROM service_bins WHERE digest IS NOT NULL AND NOT paired;
 
 CREATE OR REPLACE TEMP VIEW digest_bins AS
 SELECT {'digest': digest, 'run': run, 'paired': false} AS key, bin, n, least FROM service_bins WHERE digest IS NOT NULL
 UNION ALL
-SELECT {'digest': digest, 'run': run, 'paired': true}, bin, pairs, least FROM service_bins WHERE pairs > 0 AND digest IN (FROM digest_partly);
+SELECT {'digest': digest, 'run': run, 'paired': true}, bin, n, least FROM service_bins WHERE paired AND digest IN (FROM digest_partly);
 
 CREATE OR REPLACE TABLE digest_quantiles AS
 WITH found AS (
@@ -65,16 +88,16 @@ SELECT key AS digest, p FROM values_at('pair_ratios', 'interval', 89);
 
 CREATE OR REPLACE TABLE pair_tails AS
 WITH bins AS (
-    SELECT run, bin, sum(pairs) AS n, sum(sum(pairs)) OVER (PARTITION BY run ORDER BY bin) AS upto, sum(sum(pairs)) OVER (PARTITION BY run) AS whole
+    SELECT run, bin, sum(n) AS n, sum(sum(n)) OVER (PARTITION BY run ORDER BY bin) AS upto, sum(sum(n)) OVER (PARTITION BY run) AS whole
     FROM service_bins
-    WHERE pairs > 0
+    WHERE paired
     GROUP BY run, bin
 ), weights AS ( -- which part of a bin is at or beyond the p99 of all pairs of the run
     SELECT run, bin, least(1, (upto - rank_of(0.99, whole) + 1) / n) AS weight FROM bins WHERE upto >= rank_of(0.99, whole)
 )
-SELECT s.digest, sum((if(s.run = 'b', 1, -1) * w.weight * s.pairs * s.least)::BIGINT)::BIGINT AS more_ns
+SELECT s.digest, sum((if(s.run = 'b', 1, -1) * w.weight * s.n * s.least)::BIGINT)::BIGINT AS more_ns
 FROM service_bins AS s
-JOIN weights AS w ON s.run = w.run AND s.bin = w.bin
+JOIN weights AS w ON s.paired AND s.run = w.run AND s.bin = w.bin
 GROUP BY s.digest;
 
 -- The median and the p95 of each digest in each block, and the p95 of its pairs in each twentieth of the tape's time.
@@ -88,20 +111,20 @@ FROM (
 GROUP BY ALL;
 
 CREATE OR REPLACE TEMP VIEW tail_bins AS
-SELECT {'digest': digest, 'round': round, 'block': block // 2, 'run': run} AS key, bin, pairs AS n, least FROM block_bins;
+SELECT {'digest': digest, 'round': round, 'block': block // 2, 'run': run} AS key, bin, n, least FROM block_bins WHERE paired;
 
 CREATE OR REPLACE TABLE tail_quantiles AS
 SELECT key.digest AS digest, key.round AS round, key.block AS block, key.run AS run, p FROM values_at('tail_bins', 'tail', 8);
 
 CREATE OR REPLACE TEMP VIEW tick_bins AS
-SELECT {'run': run, 'round': round, 'tick': tick} AS key, bin, answered AS n, least FROM time_bins;
+SELECT {'run': run, 'round': round, 'tick': tick} AS key, bin, n, least FROM time_bins WHERE ok;
 
 CREATE OR REPLACE TABLE tick_quantiles AS
 SELECT key.run AS run, key.round AS round, key.tick AS tick, p FROM values_at('tick_bins', 'usual', 12);
 
 -- The answers in each bin of bin_ns nanoseconds, and the service times of each digest in quarters of a power of two.
 CREATE OR REPLACE TABLE tick_counts AS
-SELECT run, round, tick, sum(n)::BIGINT AS n, sum(service_ns)::BIGINT AS service_ns, sum(errors)::BIGINT AS errors FROM time_bins GROUP BY ALL;
+SELECT run, round, tick, sum(n)::BIGINT AS n, sum(service_ns)::BIGINT AS service_ns, coalesce(sum(n) FILTER (has_error), 0)::BIGINT AS errors FROM time_bins GROUP BY ALL;
 
 CREATE OR REPLACE TABLE height_counts AS
 SELECT digest, run, bin // 178 AS height, sum(n)::BIGINT AS n FROM service_bins WHERE digest IS NOT NULL GROUP BY ALL;
