@@ -22,6 +22,7 @@ from ..analyze.verdicts.verdict import MIN_EVENTS, Case, Conditions, Margin, jud
 DIGESTS = 20
 CHANGED = 3
 BLOCKS = 40
+BLOCK_STEPS = 8  # bins per power of two of a digest in a block (block_bins in summary/events.sql)
 CPUS = 2
 PER_CORE = 0.4  # mean slowdown (natural logarithm) per core that other programs use
 SAMPLING = 0.03  # standard error of a sample, in cores
@@ -227,9 +228,15 @@ def trial(simulation: Simulation, seed: int) -> tuple[int, int, int]:
 
 
 def _tails(values: Floats, places: NDArray[np.int64], starts: NDArray[np.intp], counts: NDArray[np.intp]) -> Floats:
-    """Return the p95 of the values in each block, computed like quantile_disc of DuckDB."""
-    ends: Floats = values[np.lexsort((values, places))][starts + np.ceil(0.95 * counts).astype(np.int64) - 1]
-    return ends
+    """Return the p95 of the values in each block, read from bins as in summary/quantiles.sql.
+
+    The result is the least value in the bin of the p95.
+    """
+    ordered = values[np.lexsort((values, places))]
+    ends = ordered[starts + np.ceil(0.95 * counts).astype(np.int64) - 1]
+    edges = 2 ** (np.floor(BLOCK_STEPS * np.log2(ends)) / BLOCK_STEPS)
+    parts = np.split(ordered, starts[1:])
+    return np.array([part[np.searchsorted(part, edge)] for part, edge in zip(parts, edges, strict=True)])
 
 
 def _judged(simulation: Simulation, columns: tuple[Columns, Columns, Columns], found: Disturbance) -> dict[int, str]:

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which events need a closer look? This file collects rows of few digests, sessions and tables from the events of a part.
+-- Which events need a closer look? This file collects rows of few digests, sessions and tables.
 --
--- The merged tables of events.sql decide which ones. merge.sql merges these tables as well.
+-- The tables of events.sql decide which ones.
 -- - top_sessions, session_bins: the 50 sessions with the most time, and their service times.
 -- - few_rows: the pairs of digests with fewer than 30 pairs.
 -- - result_counts: the differing events for each digest and kind (results.sql).

@@ -1,14 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What is there in each part of the work? This file counts the events of a part into small tables (the summary).
+-- What is there in the work? This file counts the events of the runs into small tables (the summary).
 --
--- All analyses of a report read only these tables and those of chosen.sql. The summaries of several parts are merged by
--- merge.sql, so every column is a key, a sum, a minimum, a maximum, or the value of the first event:
+-- All analyses of a report read only the tables of the summary. They can be merged, because every column is a key, a sum,
+-- a minimum, a maximum, or the value of the first event:
 -- - Sums of times are in ns. `logs` are sums of log_of (units of 2^-24).
--- - `bin` is a bin of a time or of a ratio. The relative width is 2^-10 for a digest, 1.5 % for a moment of a run, and
---   4.4 % for a digest in a block.
+-- - `bin` is a bin of a time or of a ratio. The relative width is 2^-10 for a digest, 1.5 % for a session or a moment of a
+--   run, and 9 % for a digest in a block.
 -- - `least` is the smallest value in a bin. A quantile is the `least` of its bin, so it is exact for few values.
 -- - `first` or `..._at` is a key that orders events. The column before it has the value of the event with the least key.
--- Each session is whole in one part.
 --
 -- Input: joined, outcome, failure, spans (prelude.sql), every_outcome, run_session, and the variables of prelude.sql.
 --
@@ -68,7 +67,7 @@ WHERE ok
 GROUP BY ALL;
 
 CREATE OR REPLACE TABLE block_bins AS
-SELECT digest, run, round, block_of(start_ns) AS block, paired, bin_of(service_ns, 16) AS bin, count(*) AS n, min(service_ns) AS least
+SELECT digest, run, round, block_of(start_ns) AS block, paired, bin_of(service_ns, 8) AS bin, count(*) AS n, min(service_ns) AS least
 FROM outcome
 WHERE ok AND digest IS NOT NULL
 GROUP BY ALL;
