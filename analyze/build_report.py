@@ -173,12 +173,12 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
     database.con.execute(f"CREATE TEMP VIEW log_event AS {' UNION ALL '.join(logs)}")
     _view_samples(database, report)
     ((rows,),) = database.con.execute("SELECT count(*) FROM every_outcome WHERE run = 'a'").fetchall()
-    database.place(rows)
+    shares = database.place(rows)
     if database.is_small(rows):
         database.con.execute(
             f"DROP VIEW every_outcome; CREATE TEMP TABLE every_outcome AS FROM {sources['every_outcome']}"
         )
-    make_summary(database, report, rows, lambda: _set_bins(database, report))
+    make_summary(database, report, rows, shares, lambda: _set_bins(database, report))
 
 
 def _set_bins(database: AnalysisDatabase, report: Report) -> None:

@@ -37,7 +37,7 @@ REPORT = (
 # SUMMARY: files of sql/summary that turn the events of the runs into small tables, in the order of their work. SUSPECTS
 # lists the digests whose values RACES needs (row_values.py). QUANTILES makes the last tables. All other analyses of a
 # report read only these tables.
-SUMMARY = ("join", "facts", "events", "chosen")
+SUMMARY = ("join", "spans", "facts", "events", "chosen")
 SUSPECTS, RACES, QUANTILES = "suspects", "races", "quantiles"
 # DETAILS: analyses for the statement details and the heat map. VERDICTS: analyses for the verdicts. Their files are in
 # sql/report.
@@ -80,6 +80,7 @@ WORKLOAD_TABLES = ("digests", "events", "transactions", "keys")
 
 Row = dict[str, Any]
 ROW_BYTES = 110  # memory per row of the largest table, in bytes
+SHARE_BYTES = 150  # memory per row while the rows of a share are joined
 
 
 @dataclass
@@ -96,12 +97,15 @@ class AnalysisDatabase:
         """Set an SQL variable. The variable has the given type even if the value is None."""
         self.con.execute(f"SET VARIABLE {name} = CAST($1 AS {type_name})", [value])
 
-    def place(self, rows: int) -> None:
+    def place(self, rows: int) -> int:
         """Put new tables in memory if the largest table (`rows` rows) fits, otherwise on disk.
 
-        For a small table, compressing the rows for the disk takes longer than all queries on the table.
+        Return the number of shares in which the largest table should be made, so that each share fits into memory.
         """
-        self.con.execute("USE memory" if rows * ROW_BYTES <= self.limit() else "USE disk")
+        size = rows * ROW_BYTES
+        fits = size <= self.limit()
+        self.con.execute("USE memory" if fits else "USE disk")
+        return 1 if fits else -(-rows * SHARE_BYTES // self.limit())
 
     def is_small(self, rows: int) -> bool:
         """Return whether `rows` outcomes are few enough to load into a table.

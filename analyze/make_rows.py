@@ -47,6 +47,7 @@ VARIABLES = {
     "skip_ns": "BIGINT",
     "bin_ns": "BIGINT",
     "b": "VARCHAR",
+    "shares": "INTEGER",
     "family_a": "VARCHAR",
     "family_b": "VARCHAR",
     "one_version": "BOOLEAN",

@@ -218,9 +218,10 @@ class Settings:
     `samples`: show literal values. `margin`: the smallest difference that counts. `skip_ns`: length of the warm-up,
     whose events are not measured. `memory`: DuckDB's limit.
 
-    `undisturbed`: no other program ran on the target hosts, so a change that all
-    statements share comes from the servers. `ddl`: DDL statements that were tried. B is A after these statements, and
-    the report answers whether the DDL is worth its cost.
+    `undisturbed`: no other program ran on the target hosts, so a change that all statements share comes from the
+    servers. `ddl`: DDL statements that were tried. B is A after these statements, and the report answers whether the
+    DDL is worth its cost. `sandboxes`: the --target of each side whose server was private. Its address is no longer in
+    use.
     """
 
     samples: bool = False
@@ -229,6 +230,7 @@ class Settings:
     memory: str = "1500MB"
     undisturbed: bool = False
     ddl: tuple[str, ...] = ()
+    sandboxes: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass

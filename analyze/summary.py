@@ -54,20 +54,26 @@ SHORT = ["-", "a", "b"]  # names that every report has
 MADE_TABLES = ("joined", "failure", "late_rows")  # tables with a row per event, which no analysis reads
 
 
-def make_summary(database: AnalysisDatabase, report: Report, events: int, know_time: Callable[[], None]) -> None:
+def make_summary(
+    database: AnalysisDatabase, report: Report, events: int, shares: int, know_time: Callable[[], None]
+) -> None:
     """Make the tables of the summary, or read them from the folder of the last run.
 
-    The views and variables of prelude.sql must exist. `events`: events of a side. `know_time`: sets the variables that
-    depend on the time of the runs; it is called when this time is known.
+    The views and variables of prelude.sql must exist. `events`: events of a side. `shares`: number of
+    steps in which the sides are joined. `know_time`: sets the variables that depend on the time of the runs. It is
+    called when this time is known.
     """
     database.run("prelude")
     folder = (report.b or report.a)[-1].path / FOLDER
     made_from = _made_from(database, report)
     if not _read(database, folder, made_from):
+        database.set_variable("shares", shares, "INTEGER")
         for name in SUMMARY:
             if name == "events":
                 know_time()
             database.run(f"summary/{name}")
+            for share in range(1, shares) if name == "join" else ():
+                database.con.execute(f"INSERT INTO joined FROM joined_of({share}, {shares})")
         find_values(database, report.tape, report.settings.memory)
         for table in MADE_TABLES:
             database.con.execute(f"DROP TABLE IF EXISTS {table}")

@@ -12,6 +12,7 @@ import tomli_w
 from ..common.errors import InputError
 from ..common.files import publish
 from ..common.units import parse_duration
+from ..servers.sandbox_url import parse_sandbox
 
 SIDES = ("a", "b")
 KINDS = ("compare", "quick", "try")
@@ -41,6 +42,11 @@ class ComparePlan:
     kind: str = "compare"
     ddl: tuple[str, ...] = ()
     query_cache: bool = True
+
+    @property
+    def sandboxes(self) -> dict[str, str]:
+        """The targets that are private servers, by side."""
+        return {side: target for side, target in self.targets.items() if parse_sandbox(target) is not None}
 
     @classmethod
     def read(cls, path: Path) -> "ComparePlan":

@@ -4,6 +4,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from shlex import quote
 from statistics import median_high
 from typing import cast
 
@@ -279,7 +280,7 @@ def what_would_tell(report: Report) -> str:
     """Return a sentence with the command that would give a clearer result."""
     if report.settings.ddl:
         return f"Repeat the same `querytape try` on a quiet machine, or with --rounds {max(2 * report.rounds, 5)}."
-    targets = " ".join(f"--target {side}={_url(rounds[0])}" for side, rounds in report.sides.items())
+    targets = " ".join(f"--target {side}={_target(report, side)}" for side in report.sides)
     rounds = max(2 * report.rounds, 5)
     return (
         f"Repeat the comparison on quiet machines or with more rounds: querytape compare {report.tape.path} {targets}"
@@ -304,7 +305,7 @@ def unknown_plans(report: Report) -> Iterator[Finding]:
     unknown = [digest for digest in slower if len(plans_known(report, digest)) < 2]
     if not unknown:
         return
-    a, b = (_url(run) for run in report.runs)
+    a, b = (_target(report, side) for side in report.sides)
     yield Finding(
         Severity.INFORMATION,
         f"Query plans are unknown for {len(unknown):,} of {plural(len(slower), 'statement')} that are or may be slower."
@@ -313,8 +314,10 @@ def unknown_plans(report: Report) -> Iterator[Finding]:
     )
 
 
-def _url(run: Folder) -> str:
-    return f"mysql://{run.target.get('name', 'HOST')}"
+def _target(report: Report, side: str) -> str:
+    """Return the --target of a side as a word of a shell command."""
+    sandbox = report.settings.sandboxes.get(side)
+    return quote(sandbox) if sandbox else f"mysql://{report.sides[side][0].target.get('name', 'HOST')}"
 
 
 def other_data(name: str, info: RunInfo) -> str | None:

@@ -145,6 +145,8 @@ def _not_judgeable(case: Case, conditions: Conditions) -> str | None:
         if not case.exact.pairs and conditions.disturbed:
             return conditions.disturbed
         return f"{plural(case.exact.pairs, 'undisturbed pair')}, at least {MIN_PAIRS} needed; {wanted}"
+    if events == 0:
+        return "no event succeeded on both sides"
     if events < MIN_EVENTS:
         return f"{plural(events, 'event')} on both sides, at least {MIN_EVENTS} needed"
     if case.shift is None or case.shift.middle is None:

@@ -220,7 +220,7 @@ def compare(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
     )
     runs = complete_rounds(output)
     options["html"] = options["html"] or output / "report.html"
-    report = build(plan.tape, runs["a"], runs["b"], settings)
+    report = build(plan.tape, runs["a"], runs["b"], replace(settings, sandboxes=plan.sandboxes))
     explain_changes(report, plan, output, make_options)
     return give(report, options)
 

@@ -65,7 +65,8 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str
     """
     settings = settings_of(options)
     if is_comparison(paths[0]):
-        settings = replace(settings, ddl=ComparePlan.read(paths[0] / PLAN_FILE).ddl)
+        plan = ComparePlan.read(paths[0] / PLAN_FILE)
+        settings = replace(settings, ddl=plan.ddl, sandboxes=plan.sandboxes)
     tape, a, b = sides_of(paths)
     complete_tape(tape)
     if show is not None:
@@ -117,6 +118,10 @@ def sides_of(paths: tuple[Path, ...]) -> tuple[Path, list[Path], list[Path]]:
         if not runs["a"] or not runs["b"]:
             raise InputError(f"{paths[0]}: no round is complete yet")
         return ComparePlan.read(paths[0] / PLAN_FILE).tape, runs["a"], runs["b"]
+    if len(paths) == 2 and (paths[0] / "run.json").exists():
+        raise click.UsageError(
+            f"{paths[0]} is a run: name its tape first (querytape report TAPE {paths[0]} {paths[1]})"
+        )
     if len(paths) not in (2, 3):
         raise click.UsageError("expected a tape and one or two runs, or the folder of a comparison")
     return paths[0], [paths[1]], list(paths[2:])

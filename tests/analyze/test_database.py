@@ -166,12 +166,13 @@ def test_variables_have_types() -> None:
 
 
 def test_tables_with_few_rows_are_kept_in_memory() -> None:
-    """Tables with few rows are in memory. Tables with many rows, or with an unknown number of rows, are in a file."""
+    """Tables with few rows are in memory and made in one step. Tables with many rows are in a file and made in shares.
+    Tables with an unknown number of rows are in a file."""
     database = open_analysis("64MB")
     try:
-        for name, rows in (("unknown", None), ("few", 1000), ("many", 1_000_000)):
+        for name, rows, shares in (("unknown", None, 1), ("few", 1000, 1), ("many", 1_000_000, 3)):
             if rows is not None:
-                database.place(rows)
+                assert database.place(rows) == shares
             database.con.execute(f"CREATE TABLE {name} AS SELECT 1 AS x")
         rows_of = "SELECT table_name, database_name FROM duckdb_tables() ORDER BY ALL"
         assert database.con.execute(rows_of).fetchall() == [("few", "memory"), ("many", "disk"), ("unknown", "disk")]

@@ -27,18 +27,21 @@ def test_report_is_byte_identical_with_any_number_of_threads(
     assert as_json(build(runs[0], [runs[1]], [runs[2]])) == usual
 
 
-@pytest.mark.long
-def test_tables_on_disk_give_the_same_report(runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small tables are kept in memory by default."""
-    places = []
+@pytest.mark.parametrize("shares", [1, 3])
+def test_tables_on_disk_and_shares_of_sessions_give_the_same_report(
+    runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, shares: int
+) -> None:
+    """Small tables are kept in memory by default, and joined in one step."""
+    places: list[object] = []
     place = AnalysisDatabase.place
 
-    def placed(database: AnalysisDatabase, rows: int) -> None:
-        place(database, rows)
+    def placed(database: AnalysisDatabase, rows: int) -> int:
+        places.append(place(database, rows))
         places.extend(database.con.execute("SELECT current_database()").fetchall())
+        return shares
 
-    monkeypatch.setattr(AnalysisDatabase, "place", placed)
     usual = as_json(build(runs[0], [runs[1]], [runs[2]]))
+    monkeypatch.setattr(AnalysisDatabase, "place", placed)
     monkeypatch.setattr(registry, "ROW_BYTES", 1 << 40)
     assert as_json(build(runs[0], [runs[1]], [runs[2]])) == usual
-    assert places == [("memory",), ("disk",)]
+    assert places == [1, ("disk",)]

@@ -6,7 +6,10 @@
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
+--   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/compared.sql
 SELECT coalesce(sum(rows_known), 0)::BIGINT AS rows, coalesce(sum(sums_known), 0)::BIGINT AS checksums FROM matched_counts

@@ -11,8 +11,11 @@
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
+--   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/counters.sql
 WITH statements AS (
     SELECT run::VARCHAR AS run, round, sum(executed) AS n FROM shape_counts WHERE executed > 0 GROUP BY ALL

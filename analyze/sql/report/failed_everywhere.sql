@@ -12,8 +12,11 @@
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
+--   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/failed_everywhere.sql
 SELECT coalesce(sum(n), 0)::BIGINT AS sent,
     coalesce(sum(n) FILTER (tape_errno = 0), 0)::BIGINT AS succeeded,

@@ -11,9 +11,11 @@
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/summary/chosen.sql
+--   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/few_pairs.sql
 SELECT r.digest::VARCHAR AS digest, r.round, r.block, r.a_done_ns - r.a_sent_ns AS a_ns, r.b_done_ns - r.b_sent_ns AS b_ns, CASE
         WHEN least(a.last_paired_ns - a.first_paired_ns, b.last_paired_ns - b.first_paired_ns) // 40 < 500000000 THEN least(r.a_sent_ns, r.b_sent_ns) // 500000000

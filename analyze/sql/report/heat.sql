@@ -10,7 +10,10 @@
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
+--   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/heat.sql
 SELECT run, part::INTEGER AS bin, height, n FROM heat_counts ORDER BY run, bin, height

@@ -21,8 +21,11 @@
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
+--   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/interference.sql
 WITH wide AS (
     SELECT run, round, source, at_ns,

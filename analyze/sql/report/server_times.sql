@@ -10,6 +10,12 @@
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   CREATE VIEW log_event AS SELECT 'a' AS run, * FROM 'later.tape/events/*.parquet';
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/spans.sql
+--   .read analyze/sql/summary/facts.sql
+--   .read analyze/sql/summary/events.sql
+--   .read analyze/sql/summary/chosen.sql
+--   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/server_times.sql
 WITH took AS (
     SELECT 'tape' AS place, digest, duration_ns FROM tape_event

@@ -9,11 +9,12 @@
 -- - `least` is the smallest value in a bin. A quantile is the `least` of its bin, so it is exact for few values.
 -- - `first` or `..._at` is a key that orders events. The column before it has the value of the event with the least key.
 --
--- Input: joined, outcome, failure, spans (prelude.sql), every_outcome, run_session, and the variables of prelude.sql.
+-- Input: joined, outcome, failure (join.sql), spans (spans.sql), every_outcome, run_session, and the variables of prelude.sql.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
 

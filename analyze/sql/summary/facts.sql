@@ -4,11 +4,12 @@
 -- - first_ns, span_ns: the start of the first event that side a replayed, and the span of the tape's time.
 -- - end_ns: just after the last answer.
 --
--- Input: the table spans (join.sql) and the view tape_digest.
+-- Input: the table spans (spans.sql) and the view tape_digest.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql
 SET VARIABLE first_ns = (SELECT min(first_start_ns) FROM spans WHERE run = 'a');
 SET VARIABLE span_ns = (SELECT max(last_start_ns) - min(first_start_ns) FROM spans WHERE run = 'a');

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What do the runs and the tape contain for each event?
 --
--- Input: the views tape_event, every_outcome (prelude.sql), and the variables b and skip_ns.
+-- Input: the views tape_event, every_outcome (prelude.sql), and the variables b, skip_ns and shares (NULL: one share).
 --
 -- Tables and views that this file makes:
 -- - joined: one row for each event, clone and round, with the outcomes of both sides (a_..., b_...) and the tape's data
@@ -21,7 +21,6 @@
 -- - outcome.paired: whether the event is ok in both of two runs and has a digest.
 -- - outcome.tape_errno: the error number on the tape. 0 = known to have succeeded, NULL = unknown.
 -- - failure: the messages of the outcomes with an error.
--- - spans: the first and last times of each run and round.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
@@ -38,19 +37,21 @@ SELECT session, seq, class::short_name AS class, digest::digest_name AS digest, 
     start_ns, errno AS tape_errno, rows_sent, rows_affected, warnings, checksum
 FROM tape_event;
 
-CREATE OR REPLACE TEMP MACRO side(letter) AS TABLE
+CREATE OR REPLACE TEMP MACRO side(letter, share, shares) AS TABLE
 SELECT session::UINTEGER AS session, seq::UINTEGER AS seq, clone, round, status::short_name AS status, sent_ns, done_ns, done_ns - due_ns AS response_ns,
     status = 'executed' AND done_ns IS NOT NULL AND errno = 0 AND sent_ns >= getvariable('skip_ns') AS ok,
     rows_sent, rows_affected, warnings, checksum, errno
 FROM every_outcome
-WHERE run = letter;
+WHERE run = letter AND (shares = 1 OR hash(session) % shares = share);
 
-CREATE TABLE joined AS
+-- The rows of the sessions of one share. summary.py divides the sessions into shares if all rows do not fit into memory.
+CREATE OR REPLACE TEMP MACRO joined_of(share, shares) AS TABLE
 WITH known AS (
     SELECT session::UINTEGER AS session, seq::UINTEGER AS seq, class, digest, "user", db, start_ns, tape_errno,
         CASE WHEN getvariable('b') IS NULL THEN rows_sent END AS rows_sent, CASE WHEN getvariable('b') IS NULL THEN rows_affected END AS rows_affected,
         CASE WHEN getvariable('b') IS NULL THEN warnings END AS warnings, CASE WHEN getvariable('b') IS NULL THEN checksum END AS checksum
     FROM event
+    WHERE shares = 1 OR hash(session) % shares = share
 ), met AS (
     SELECT session, seq, clone, round, e.class, e.digest, e."user", e.db, e.start_ns, e.tape_errno,
         a.status AS a_status, a.sent_ns AS a_sent_ns, a.done_ns AS a_done_ns, a.response_ns AS a_response_ns, a.ok AS a_ok,
@@ -68,8 +69,8 @@ WITH known AS (
         CASE WHEN getvariable('b') IS NULL THEN a.warnings ELSE b.warnings END AS new_warnings,
         CASE WHEN getvariable('b') IS NULL THEN e.checksum ELSE a.checksum END AS old_sum,
         CASE WHEN getvariable('b') IS NULL THEN a.checksum ELSE b.checksum END AS new_sum
-    FROM side('a') AS a
-    FULL JOIN side('b') AS b USING (session, seq, clone, round)
+    FROM side('a', share, shares) AS a
+    FULL JOIN side('b', share, shares) AS b USING (session, seq, clone, round)
     LEFT JOIN known AS e USING (session, seq)
 )
 SELECT * EXCLUDE (sound, old_sent, new_sent, old_affected, new_affected, old_warnings, new_warnings, old_sum, new_sum),
@@ -84,6 +85,8 @@ SELECT * EXCLUDE (sound, old_sent, new_sent, old_affected, new_affected, old_war
     END::result_kind AS kind,
     CASE WHEN kind IS NOT NULL THEN new_sent - old_sent END AS more_sent
 FROM met;
+
+CREATE TABLE joined AS FROM joined_of(0, coalesce(getvariable('shares'), 1));
 
 CREATE OR REPLACE TEMP VIEW outcome AS
 SELECT 'a'::short_name AS run, round, session, seq, clone, a_sent_ns AS sent_ns, a_done_ns AS done_ns, a_status AS status,
@@ -100,14 +103,3 @@ WHERE b_status IS NOT NULL;
 
 CREATE TABLE failure AS
 SELECT run::short_name AS run, round, session, seq, clone, error FROM every_outcome WHERE errno <> 0 AND error IS NOT NULL;
-
-CREATE OR REPLACE TABLE spans AS
-SELECT run, round, min(first_start_ns) AS first_start_ns, max(last_start_ns) AS last_start_ns, min(first_ns) AS first_sent_ns, max(done_ns) AS last_done_ns,
-    min(first_ns) FILTER (ok) AS first_ok_ns, max(last_ns) FILTER (ok) AS last_ok_ns,
-    min(first_ns) FILTER (paired) AS first_paired_ns, max(last_ns) FILTER (paired) AS last_paired_ns
-FROM (
-    SELECT run, round, ok, paired, min(start_ns) AS first_start_ns, max(start_ns) AS last_start_ns, min(sent_ns) AS first_ns, max(sent_ns) AS last_ns, max(done_ns) AS done_ns
-    FROM outcome
-    GROUP BY ALL
-) AS parts
-GROUP BY ALL;

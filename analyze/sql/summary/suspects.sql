@@ -7,6 +7,7 @@
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/summary/join.sql
+--   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql
 --   .read analyze/sql/summary/events.sql
 --   .read analyze/sql/summary/chosen.sql

@@ -206,6 +206,13 @@ def test_finding_on_other_programs_names_excluded_blocks_and_next_command(report
     assert "left no CPU core idle" in finding_texts(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
 
 
+def test_command_of_a_finding_names_private_servers_that_have_ended(report: Report) -> None:
+    targets = {"a": "sandbox", "b": "sandbox:mysql-8.0?data=new data"}
+    private = replace(report, settings=replace(report.settings, sandboxes=targets))
+    text = finding_texts(private, Disturbance(FLAGS, CALM, FLAGS, True, TAKEN, 4, 9))
+    assert "--target a=sandbox --target b='sandbox:mysql-8.0?data=new data' --rounds" in text
+
+
 def test_run_conditions_apply_to_all_verdicts(report: Report) -> None:
     found = conditions(replace(report, disturbance=UNKNOWN))
     assert (found.no_claim, found.disturbed, found.rounds) == (None, None, 1)

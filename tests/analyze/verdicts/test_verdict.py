@@ -159,6 +159,7 @@ def test_each_condition_for_a_verdict_changes_at_its_limit(cases: dict[str, Any]
         ({"new_errors": 1}, "1 new error"),
         ({"new_errors": 2}, "2 new errors"),
         ({"new_errors": 1234}, "1,234 new errors"),
+        ({"events": 0}, "no event succeeded on both sides"),
         ({"events": 29}, "29 events on both sides, at least 30 needed"),
         ({"middle": None}, "all events ran at the same time, so their variance is unknown"),
         ({}, "takes 2.23 times as long as in A"),

@@ -47,6 +47,12 @@ def test_report_refuses_a_wrong_number_of_paths(paths: tuple[Path, ...]) -> None
         sides_of(paths)
 
 
+def test_report_of_two_runs_without_a_tape_names_the_missing_tape(tmp_path: Path) -> None:
+    _, a, b = small_runs(tmp_path)
+    with pytest.raises(click.UsageError, match=r"a\.run is a run: name its tape first"):
+        sides_of((a, b))
+
+
 def test_help_of_fail_on_lists_every_condition() -> None:
     epilog = report_command.epilog or ""
     assert all(f"\n  {name} " in epilog for name in ("slower", "p99_ratio", "throughput_ratio"))
