@@ -30,6 +30,7 @@ from .lint.rules import sorts_groups, tape_version
 from .model import DigestEntry, DigestText, Report, Settings, ShiftRow, sides_of
 from .plans_report import check_tape
 from .rows import Answers, Details, DigestsPart
+from .run_set import open_run
 from .summary import make_summary
 from .verdicts.columns import Columns
 from .verdicts.exact import Exact, few_pairs
@@ -117,7 +118,7 @@ def open_report(tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path
     Raises FolderError and InputError.
     """
     tape = open_folder("tape", tape_path)
-    a, b = ([open_folder("run", path) for path in paths] for paths in (a_paths, b_paths))
+    a, b = ([open_run(tape, path) for path in paths] for paths in (a_paths, b_paths))
     for run in (*a, *b):
         check(tape, run)
     rounds = min(len(a), len(b)) if b else len(a)

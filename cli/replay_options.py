@@ -79,7 +79,11 @@ PACE = Section(
         option("--duration", "stop_after_ns", type=Duration(), help="Stop sending events after this time."),
         option("--follow", is_flag=True, help="Follow a tape that a capture is still writing, until the capture ends."),
         option(
-            "--start-at", "start_at_ns", type=Moment(), metavar="TIME", help="Send the first event at this time (UTC)."
+            "--start-at",
+            "start_at_ns",
+            type=Moment(),
+            metavar="TIME",
+            help="Send the first event at this time (UTC). A tape of a split set keeps its place in the set.",
         ),
         engine_option("lead_ns"),
         engine_option("connect_rate"),

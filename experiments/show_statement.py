@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 
+from ..analyze.run_set import open_run
 from ..capture.literals import define_texts
 from ..common.duck import load_sql, open_database
 from ..common.errors import InputError, OptionError
@@ -41,7 +42,7 @@ def show_statement(tape_path: Path, runs: Mapping[str, Sequence[Path]], digest: 
     the tape. If none failed, the slowest execution is chosen. Raises InputError if no digest or several digests match.
     """
     tape = open_folder("tape", tape_path)
-    folders = {side: [open_folder("run", path) for path in paths] for side, paths in runs.items()}
+    folders = {side: [open_run(tape, path) for path in paths] for side, paths in runs.items()}
     with open_database(memory=None) as con:
         _define(con, tape, folders)
         whole, normalized = _find_digest(con, digest, tape)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replay a tape: check tape and target, plan, refuse unsafe replays, run the plan, and complete the run."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
 from os import PathLike
@@ -13,6 +13,7 @@ from ..common.duck import plain_reason, small_database
 from ..common.errors import FolderError, InputError, RefusedError
 from ..common.signals import stop_on_signals
 from ..schemas import Folder, open_folder
+from ..servers.clock import read_clock
 from ..servers.facts import Facts, gather
 from .checks.logins import check_logins
 from .checks.machine import measure
@@ -65,6 +66,19 @@ def replay(
         return run_task(task)
 
 
+def span_of(tape: Folder, options: ReplayOptions, group: ReplayGroup) -> Callable[[int, int], tuple[int, int]]:
+    """Return the function that maps the first and last moment of this tape to those of all tapes replayed together.
+
+    With --start-at, a tape of a split set keeps its place in the set. Replays of all tapes of the set at the same time
+    then send their events like one replay of the whole tape.
+    """
+    first, last = tape.tape_info.get("set_first_ns"), tape.tape_info.get("set_last_ns")
+    if options.start_at_ns is None or group.holds or first is None or last is None:
+        return group.span
+    begin = max(first, options.selection.from_ns or first)
+    return lambda own_first, own_last: (min(begin, own_first), max(last, own_last))
+
+
 def checked(
     tape: Folder, options: ReplayOptions, folder: RunFolder, watcher: Watcher, group: ReplayGroup
 ) -> ReplayTask:
@@ -72,7 +86,7 @@ def checked(
     rules = options.rules()
     with closing(options.target.connect(options.connect_timeout_s)) as con:
         options = replace(options, target=options.target.settled(con))
-        facts = gather(con)
+        facts, clock = gather(con), read_clock(con)
         read_target = read_target_facts(options)
         catalog = read_catalog(con) if rules.commit_order or rules.overrides.ids else None
     options = options.with_steps(source_steps(tape.info), catalog.steps if catalog else None)
@@ -85,7 +99,7 @@ def checked(
         catalog=catalog or Catalog(),
         collations=common_collations(facts, read_target),
         keep_planner=True,
-        span=group.span,
+        span=span_of(tape, options, group),
         progress=watcher.planning,
     )
     try:
@@ -102,7 +116,7 @@ def checked(
     if options.schema_facts:
         keep_facts(plan, options, folder)
     watcher.planned(plan)
-    return ReplayTask(plan, options, folder, facts, read_target, watcher=watcher, hosts=hosts, group=group)
+    return ReplayTask(plan, options, folder, facts, read_target, watcher=watcher, hosts=hosts, group=group, clock=clock)
 
 
 def run_task(task: ReplayTask) -> RunSummary:

@@ -2,12 +2,13 @@
 """A replay that may begin: its plan, options, servers and folder. The module also builds run.json at the start."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from ..common.version import __version__
 from ..schemas import FORMAT_VERSION, tape_id
+from ..servers.clock import ServerClock
 from ..servers.facts import Facts
 from ..servers.target import Target
 from .follow import Pieces
@@ -28,6 +29,7 @@ class ReplayTask:
     - `hosts`: the machines whose counters are sampled.
     - `pieces`: the later pieces of a followed tape.
     - `group`: the replays that begin at the same moment.
+    - `clock`: how far the target's clock is ahead of this machine's, if known.
     """
 
     plan: Plan
@@ -39,6 +41,7 @@ class ReplayTask:
     hosts: Sequence[Host] = ()
     pieces: Pieces | None = None
     group: ReplayGroup = ALONE
+    clock: ServerClock | None = None
 
 
 def first_info(task: ReplayTask) -> dict[str, Any]:
@@ -57,6 +60,7 @@ def first_info(task: ReplayTask) -> dict[str, Any]:
         "read_target": _server(options.reads_to, reads) if options.reads_to and reads else None,
         "parameters": options.as_json(),
         "measuring_point": "client",
+        "target_clock": asdict(task.clock) if task.clock else None,
         "plan": task.plan.as_json(),
         **task.group.about(),
     }

@@ -191,6 +191,8 @@ class TapeInfo(TypedDict, total=False):
     counts: TapeCounts
     first_ns: Time | None
     last_ns: Time | None
+    set_first_ns: Time | None
+    set_last_ns: Time | None
     precision_ns: Count | None
     server_version: str | None
     log_timezone_ns: Time | None
@@ -314,6 +316,13 @@ class DriverInfo(TypedDict, total=False):
     bound_ns: Count | None
 
 
+class TargetClock(TypedDict, total=False):
+    """How far the target's clock was ahead of the replaying host's at the start of a run, with its largest error."""
+
+    ahead_ns: Time
+    bound_ns: Time
+
+
 class RunInfo(TypedDict, total=False):
     """The content of run.json."""
 
@@ -328,6 +337,7 @@ class RunInfo(TypedDict, total=False):
     started_ns: Time | None
     elapsed_ns: Time | None
     measuring_point: str | None
+    target_clock: TargetClock | None
     partial: str | None
     accounting: Accounting | None
     lateness: dict[str, float | None] | None

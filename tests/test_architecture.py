@@ -44,7 +44,7 @@ MAY_IMPORT = {
 LAYERS = {
     "analyze": (
         ("rows", "tape_rows"),
-        ("verdicts", "database"),
+        ("verdicts", "database", "run_set"),
         ("model", "row_values"),
         ("cause_table", "summary"),
         ("lint",),

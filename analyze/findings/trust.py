@@ -13,11 +13,13 @@ from ...schemas import Folder
 from ...schemas.json_shapes import Accounting, Generator, PlanInfo, PreparedInfo, RunInfo, TapeInfo, Warned
 from ..model import Finding, Report, Severity, sides_of
 from ..rows import LatenessRow
+from ..run_set import RunSet
 from ..verdicts.verdict import FASTER, OF_TAIL, SLOWER, UNSTABLE, Conditions
 from .causes import is_written, may_be_slower, plans_known
 from .coverage import coverage
 
 MIN_STEP_S = 0.5
+MAX_APART_NS = 10_000_000  # replays of a set's tapes that began further apart have a warning
 MIN_ROUNDS = 3
 # Replay parameters that change the load. Both sides should use equal values.
 LOAD_PARAMETERS = ("speed", "pace", "order")
@@ -64,6 +66,8 @@ def _of_run(name: str, run: Folder) -> Iterator[Finding]:
             Severity.PROBLEM,
             f"The accounting of run {name} does not balance, because the run lacks events of the tape.",
         )
+    if isinstance(run, RunSet):
+        yield _of_set(name, run)
     if text := other_data(name, info):
         yield Finding(Severity.WARNING, text)
     if step := clock_step_s(info.get("clock_pairs") or []):
@@ -71,6 +75,16 @@ def _of_run(name: str, run: Folder) -> Iterator[Finding]:
             Severity.WARNING,
             f"The wall clock stepped by {step:+.1f} s during run {name}. Measured times are not affected.",
         )
+
+
+def _of_set(name: str, runs: RunSet) -> Finding:
+    """Return a finding on how far apart the replays of a set's tapes began."""
+    apart, error = runs.skew
+    said = f"The {len(runs.runs)} replays of run {name} began {duration(apart)} apart by the"
+    said += " clocks of their hosts." if error is None else f" clock of the target (error at most {duration(error)})."
+    if apart <= MAX_APART_NS:
+        return Finding(Severity.INFORMATION, said)
+    return Finding(Severity.WARNING, f"{said} Their events overlapped differently than on the tape.")
 
 
 def clock_step_s(pairs: list[list[int]]) -> float | None:

@@ -61,7 +61,8 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str
 
     With two runs, the first is the reference (A) and the second is the candidate (B). With one run, the report shows
     the tape's times next to the run's times. These times are not compared, because the tape's times were measured in
-    the server. The folder of a comparison (querytape compare) can be given instead of a tape and runs.
+    the server. The folder of a comparison (querytape compare) can be given instead of a tape and runs. A folder with
+    a run of each tape of a set counts as one run.
     """
     settings = settings_of(options)
     if is_comparison(paths[0]):

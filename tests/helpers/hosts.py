@@ -3,8 +3,9 @@
 
 Each host is a network namespace with its own monotonic clock offset.
 
-`unshare --net python -m tests.helpers.hosts FOLDER [cut]` starts a MariaDB, a lead process and three drivers, each on
-its own host. The results go to FOLDER/said.json. With `cut`, the link of the first driver goes down during the replay.
+`unshare --net python -m tests.helpers.hosts FOLDER [cut|alone]` starts a MariaDB, a lead process and three drivers, each
+on its own host. The results go to FOLDER/said.json. With `cut`, the link of the first driver goes down during the
+replay. With `alone`, each host replays one tape of the set with --start-at, without a lead process.
 """
 
 import json
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +139,35 @@ def replay_on_hosts(server: Server, folder: Path, cut: bool) -> dict[str, Any]:
     }
 
 
+def replay_alone_on_hosts(server: Server, folder: Path) -> dict[str, Any]:
+    """Replay each tape of a set on its own host at the same time, and report the runs together."""
+    tapes = prime_set(folder, 3, 20 * MS, 100 * MS)
+    logins, runs = folder / "my.cnf", folder / "all.runs"
+    logins.write_text(f"[client]\nuser=app\npassword={PASSWORD}\n")
+    runs.mkdir()
+    target = ["--target", f"mysql://10.77.0.1:{server.port}/shop", "--defaults-file", logins]
+    given = [*target, "--allow-writes", "--target-is-disposable"]
+    program = [sys.executable, "-m", "querytape"]
+    start = datetime.fromtimestamp(time.time() + 8, UTC).isoformat()
+    hosts = []
+    for number in range(3):
+        tape, run = tapes / f"{number + 1:02d}.tape", runs / f"{number + 1:02d}.run"
+        hosts.append(start_on_host(number, [*program, "replay", tape, "--start-at", start, "-o", run, *given]))
+    said = [host.communicate(timeout=PATIENCE_S)[0] for host in hosts]
+    report = [*map(str, [*program, "report", tapes, runs, "--json", folder / "r.json"])]
+    shown = subprocess.run(report, capture_output=True, text=True, timeout=PATIENCE_S)
+    return {
+        "codes": [host.returncode for host in hosts],
+        "said": "\n".join(said),
+        "start": datetime.fromisoformat(start).timestamp(),
+        "first": first_of_each(server, tapes),
+        "written": written(server),
+        "report_code": shown.returncode,
+        "report_said": shown.stdout + shown.stderr,
+        "report": json.loads((folder / "r.json").read_text()) if (folder / "r.json").exists() else None,
+    }
+
+
 def wait_for(lines: list[tuple[float, str]], text: str) -> float:
     """Return the time of the first line that contains this text. Raises AssertionError after PATIENCE_S."""
     until = time.monotonic() + PATIENCE_S
@@ -146,7 +177,7 @@ def wait_for(lines: list[tuple[float, str]], text: str) -> float:
     return found[0]
 
 
-def main(folder: Path, cut: bool) -> None:
+def main(folder: Path, how: Sequence[str]) -> None:
     """Create the bridge and the server, replay, and write the results."""
     ip("link", "set", "lo", "up")
     ip("link", "add", "bridge0", "type", "bridge")
@@ -158,9 +189,11 @@ def main(folder: Path, cut: bool) -> None:
         server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
         server.execute(f"CREATE USER app@'%' IDENTIFIED BY '{PASSWORD}'")
         server.execute("GRANT ALL ON *.* TO app@'%'")
-        said = replay_on_hosts(server, folder, cut)
+        said = (
+            replay_alone_on_hosts(server, folder) if "alone" in how else replay_on_hosts(server, folder, "cut" in how)
+        )
     (folder / "said.json").write_text(json.dumps(said))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), "cut" in sys.argv[2:])
+    main(Path(sys.argv[1]), sys.argv[2:])

@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 from querytape.common.errors import InputError, RefusedError, TargetError
 from querytape.replay import Finding, ReplayOptions, Target, replay
-from querytape.replay.replay_tape import open_hosts, read_target_facts, refuse
+from querytape.replay.plan.selection import Selection
+from querytape.replay.replay_tape import open_hosts, read_target_facts, refuse, span_of
+from querytape.replay.watcher import ALONE
+from querytape.schemas import Folder
 from querytape.servers.facts import Facts
 from querytape.servers.sandbox import Server
 
@@ -33,6 +36,17 @@ def test_metrics_of_the_target_host_need_a_local_target(tmp_path: Path) -> None:
     assert {source for host in open_hosts(here, facts) for source, _, _ in host.read()} == {"host"}
     assert open_hosts(replace(here, sample_ns=0), facts) == ()
     assert read_target_facts(here) is None
+
+
+def test_tape_of_a_split_set_keeps_its_place_with_a_start_time(tmp_path: Path) -> None:
+    """The tape covers 40 to 70 of a set that covers 10 to 100. The set begins at --from if the time is given."""
+    part = Folder("tape", tmp_path, {"set_first_ns": 10, "set_last_ns": 100})
+    given = ReplayOptions(Target("u", socket="/s"), tmp_path / "a.run")
+    at = replace(given, start_at_ns=1)
+    assert span_of(part, at, ALONE)(40, 70) == (10, 100)
+    assert span_of(part, replace(at, selection=Selection(from_ns=25)), ALONE)(40, 70) == (25, 100)
+    assert span_of(part, given, ALONE)(40, 70) == (40, 70)
+    assert span_of(Folder("tape", tmp_path, {}), at, ALONE)(40, 70) == (40, 70)
 
 
 @pytest.mark.server

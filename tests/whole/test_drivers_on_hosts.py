@@ -4,11 +4,13 @@ link is reported.
 """
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tests.conftest import skip_loudly
@@ -75,3 +77,37 @@ def test_lost_link_is_reported_and_other_drivers_finish(
     assert sorted(code == 0 for code in said["driver_codes"]) == [False, True, True]
     with capsys.disabled():
         print(f"\na link that went down was noticed after {said['noticed_s']:.2f} s")
+
+
+def test_replays_of_a_set_without_a_lead_give_one_report(
+    request: pytest.FixtureRequest, checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each host replays one tape with --start-at. The first statement of each tape has its place in the whole tape, and
+    the report covers all tapes. Session n begins 0.1 s after session n - 1.
+    """
+    said = on_hosts(request, checkout, tmp_path, "alone")
+    assert said["codes"] == [0, 0, 0], said["said"]
+    assert {int(session): n for session, n in said["written"].items()} == WRITTEN
+    assert said["report_code"] == 0, said["report_said"]
+    (total,) = said["report"]["totals"]
+    assert (total["executed"], total["sessions"], total["errors"]) == (EVENTS, len(WRITTEN), 0)
+    assert sum(row["events"] for row in said["report"]["accounting"]) == EVENTS
+    trust = " ".join(finding["text"] for finding in said["report"]["trust"])
+    found = re.search(
+        r"The 3 replays of run A began (.+?) apart by the clock of the target \(error at most .+?\)", trust
+    )
+    assert found, trust
+    offsets = [at - said["start"] for at in said["first"]]
+    begins = sorted(0.1 * (min(sessions_of(tmp_path / "primes.set" / f"0{number}.tape")) - 1) for number in (1, 2, 3))
+    late = [offset - begin for offset, begin in zip(offsets, begins, strict=True)]
+    with capsys.disabled():
+        print(
+            f"\nfirst statements came {', '.join(f'{each * 1e3:.2f}' for each in late)} ms after their time; {found[0]}"
+        )
+    assert all(-0.001 < each < 0.5 for each in late)
+
+
+def sessions_of(tape: Path) -> list[int]:
+    """Return the sessions of a tape."""
+    rows = duckdb.execute(f"SELECT session FROM '{tape}/sessions.parquet'").fetchall()
+    return [session for (session,) in rows]

@@ -42,7 +42,9 @@ def test_dealt_tapes_are_complete(count: int, tape: Path, tmp_path: Path) -> Non
         with small_database() as con:
             sessions.update(row[0] for row in con.execute(f"SELECT session FROM {found.source('sessions')}").fetchall())
         assert found.info["counts"]["events"] == share.events
-        assert found.info["warnings"] == open_folder("tape", tape).info["warnings"]
+        whole = open_folder("tape", tape).info
+        assert found.info["warnings"] == whole["warnings"]
+        assert [found.info[f"set_{key}"] for key in ("first_ns", "last_ns")] == [whole["first_ns"], whole["last_ns"]]
     assert len(dealt.shares) == count
     assert len(sessions) == 60
     assert set(sessions.values()) == {1}
