@@ -23,6 +23,7 @@ from ..rows import DigestsRow
 from .chart_specs import Chart
 from .templating import script_json
 
+MIN_FORMATTED = 60  # characters; a shorter statement is readable on one line
 MAX_FORMATTED = 10_000  # characters; longer statements stay unformatted because sqlparse is too slow
 MAX_FORMATTED_DIGESTS = 400
 MAX_TEXT = 4_000
@@ -147,7 +148,9 @@ def _rounded(value: float | None) -> float | None:
 
 
 def pretty(sql: str) -> str:
-    """Return a statement formatted over several lines, or unchanged if it is too long."""
+    """Return a statement formatted over several lines. Short statements and very long statements keep their form."""
+    if len(sql) <= MIN_FORMATTED:
+        return printable_lines(sql)
     if len(sql) > MAX_FORMATTED:
         return printable_lines(sql[:MAX_SAMPLE])
     return printable_lines(str(sqlparse.format(sql, reindent=True, keyword_case="upper")))

@@ -33,7 +33,8 @@ def test_samples_are_included_only_on_request_without_control_characters(tmp_pat
     assert digest["sample"] == "SELECT\n'a \\xff'"
 
 
-def test_very_long_statement_is_not_formatted() -> None:
-    assert pretty("select a from t") == "SELECT a\nFROM t"
+def test_short_and_very_long_statements_are_not_formatted() -> None:
+    assert pretty("select a from t") == "select a from t"
+    assert pretty(f"select a from {'t' * 60}") == f"SELECT a\nFROM {'t' * 60}"
     long = "select " + "x" * MAX_FORMATTED
     assert pretty(long) == long
