@@ -221,7 +221,7 @@ class Settings:
     `undisturbed`: no other program ran on the target hosts, so a change that all statements share comes from the
     servers. `ddl`: DDL statements that were tried. B is A after these statements, and the report answers whether the
     DDL is worth its cost. `sandboxes`: the --target of each side whose server was private. Its address is no longer in
-    use.
+    use. `keep_summary`: keep the counts of many events in the folder of the last run (summary.py).
     """
 
     samples: bool = False
@@ -231,6 +231,7 @@ class Settings:
     undisturbed: bool = False
     ddl: tuple[str, ...] = ()
     sandboxes: Mapping[str, str] = field(default_factory=dict)
+    keep_summary: bool = True
 
 
 @dataclass

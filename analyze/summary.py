@@ -17,7 +17,7 @@ import duckdb
 
 from ..common.duck import load_sql, sql_text
 from ..common.files import make_private, write_json
-from ..schemas import Folder
+from ..schemas import Folder, ddl
 from .database import QUANTILES, RACES, SUMMARY, SUSPECTS, AnalysisDatabase
 from .model import Report
 from .row_values import find_values
@@ -78,7 +78,7 @@ def make_summary(
         for table in MADE_TABLES:
             database.con.execute(f"DROP TABLE IF EXISTS {table}")
         database.run(f"summary/{QUANTILES}")
-        if events >= KEPT_EVENTS:
+        if report.settings.keep_summary and events >= KEPT_EVENTS:
             _keep(database, folder, made_from)
         return
     database.run("summary/facts")
@@ -88,7 +88,7 @@ def make_summary(
 def _made_from(database: AnalysisDatabase, report: Report) -> dict[str, Any]:
     """Return what the tables depend on: the files of the tape and the runs, the variables, and the SQL itself."""
     names = ("prelude", *(f"summary/{name}" for name in (*SUMMARY, SUSPECTS, RACES, QUANTILES)))
-    texts = "".join(load_sql(__package__, f"{name}.sql") for name in names)
+    texts = ddl("names") + "".join(load_sql(__package__, f"{name}.sql") for name in names)
     runs = {
         f"{letter}{number}": _files(run, "outcomes", "sessions")
         for letter, rounds in report.sides.items()

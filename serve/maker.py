@@ -44,7 +44,7 @@ def make(order: Order, memory: str) -> str:
         return json.dumps(history(Path(order.tape)))
     from ..analyze import Settings, as_html, build, join_plans
 
-    settings = Settings(memory=memory, ddl=order.ddl)
+    settings = Settings(memory=memory, ddl=order.ddl, keep_summary=False)
     report = build(Path(order.tape), [*map(Path, order.a)], [*map(Path, order.b)], settings)
     if order.plans is not None:
         join_plans(report, Path(order.plans))

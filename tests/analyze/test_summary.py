@@ -112,6 +112,16 @@ def test_summary_is_readable_only_by_its_owner(varied: Runs) -> None:
     assert (varied[2][-1] / made.FOLDER).stat().st_mode & 0o077 == 0
 
 
+def test_report_that_keeps_nothing_still_reads_a_kept_summary(varied: Runs, files: list[str]) -> None:
+    nothing = Settings(keep_summary=False)
+    first = report_of(varied, settings=nothing)
+    assert not (varied[2][-1] / made.FOLDER).exists()
+    assert report_of(varied) == first
+    files.clear()
+    assert report_of(varied, settings=nothing) == first
+    assert "summary/join" not in files
+
+
 def test_few_events_are_not_kept(tmp_path: Path) -> None:
     tape, (a, b) = varied_runs(tmp_path)
     report_of((tape, a, b))

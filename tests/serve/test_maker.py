@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from querytape.analyze import summary
 from querytape.common.errors import FolderError
 from querytape.serve.maker import answer, sweep
 from querytape.serve.orders import Order
@@ -50,6 +51,16 @@ def test_maker_makes_each_kind_of_page(tmp_path: Path) -> None:
     assert problem
     assert page == ""
     assert answer(Order("report", "/missing", ("/x",)), "500MB")[0] == "/missing: no such tape"
+
+
+def test_pages_write_nothing_into_the_served_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A report of the command line keeps the counts of many events in the folder of a run."""
+    monkeypatch.setattr(summary, "KEPT_EVENTS", 0)
+    given = orders(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    for order in given.values():
+        assert answer(order, "500MB")[0] is None
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(
