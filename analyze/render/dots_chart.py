@@ -25,7 +25,7 @@ MARKS = {
 }
 WIDTH, HEIGHT = 420, 420
 NAME = "digests"
-TITLE = "Median of each digest, ms (above the line: B is slower)"
+TITLE = "Medians, ms (above the line: B is slower)"
 MAX_TEXT = 90
 LEAST_NS = 1_000  # a log axis has no zero
 FEW_DECADES = 4

@@ -39,7 +39,7 @@ def blocks(page: Path) -> list[str]:
 
 def units(checkout: Path) -> dict[str, str]:
     """Return each systemd unit in docs/ by its file name."""
-    nightly = [block for block in blocks(checkout / "docs" / "compare.md") if block.startswith("[Unit]")]
+    nightly = [block for block in blocks(checkout / "docs" / "howto" / "nightly.md") if block.startswith("[Unit]")]
     names = ("querytape-nightly.service", "querytape-nightly.timer")
     files = {path.name: path.read_text(encoding="utf-8") for path in (checkout / "docs" / "systemd").iterdir()}
     return {**dict(zip(names, nightly, strict=True)), **files}
@@ -51,7 +51,7 @@ def line_of(checkout: Path, scheduler: str) -> list[str]:
         start = re.search("^ExecStart=(.*)$", units(checkout)["querytape-nightly.service"], re.MULTILINE)
         assert start
         return shlex.split(start[1])
-    cron = next(block for block in blocks(checkout / "docs" / "compare.md") if block.startswith("MAILTO="))
+    cron = next(block for block in blocks(checkout / "docs" / "howto" / "nightly.md") if block.startswith("MAILTO="))
     line = cron.splitlines()[1]
     assert "%" not in line  # cron treats % as the end of the command
     assert line.startswith("0 2 * * * ")
