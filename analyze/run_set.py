@@ -124,6 +124,7 @@ def _together(tape: TapeSet, path: Path, runs: Sequence[Folder], members: Sequen
         "tape": {"path": str(tape.path.absolute()), "id": tape_id(tape.info), **_counts(tape)},
         "accounting": _added([info.get("accounting") or {} for info in infos]),
         "plan": _added([info.get("plan") or {} for info in infos]),
+        "prepared": _added([info.get("prepared") or {} for info in infos]),
         "generator": _generator([info.get("generator") or {} for info in infos]),
         "partial": "; ".join(partial) or None,
         "started_ns": min(begun),
@@ -146,7 +147,10 @@ def _generator(given: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _added(given: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Add numbers by name, also in nested objects. Booleans are true if all are true. Other values are the first."""
+    """Add numbers and lists by name, also in nested objects. Booleans are true if all are true.
+
+    Other values are the first.
+    """
     total: dict[str, Any] = {}
     for name in dict.fromkeys(name for one in given for name in one):
         values = [one[name] for one in given if one.get(name) is not None]
@@ -156,6 +160,8 @@ def _added(given: Sequence[dict[str, Any]]) -> dict[str, Any]:
             total[name] = all(values)
         elif all(isinstance(value, int | float) for value in values):
             total[name] = sum(values)
+        elif all(isinstance(value, list) for value in values):
+            total[name] = [one for value in values for one in value]
         elif all(isinstance(value, dict) for value in values):
             total[name] = _added(values)
         else:

@@ -145,7 +145,12 @@ def _rows(folder: Path, table: str) -> str:
 
 
 def _keep(database: AnalysisDatabase, folder: Path, made_from: dict[str, Any]) -> None:
-    """Write the tables into a folder. A folder that cannot be written changes nothing for the user."""
+    """Write the tables into a folder, in place of an older summary.
+
+    If they cannot be written, or something else has the folder's name, nothing changes for the user.
+    """
+    if folder.exists() and not (folder / INFO).exists():
+        return
     made = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
     try:
         make_private(made)
@@ -158,4 +163,6 @@ def _keep(database: AnalysisDatabase, folder: Path, made_from: dict[str, Any]) -
         shutil.rmtree(folder, ignore_errors=True)
         made.rename(folder)
     except (OSError, duckdb.Error):
+        pass
+    finally:
         shutil.rmtree(made, ignore_errors=True)

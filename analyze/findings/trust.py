@@ -70,11 +70,12 @@ def _of_run(name: str, run: Folder) -> Iterator[Finding]:
         yield _of_set(name, run)
     if text := other_data(name, info):
         yield Finding(Severity.WARNING, text)
-    if step := clock_step_s(info.get("clock_pairs") or []):
-        yield Finding(
-            Severity.WARNING,
-            f"The wall clock stepped by {step:+.1f} s during run {name}. Measured times are not affected.",
-        )
+    for each in run.runs if isinstance(run, RunSet) else (run,):
+        if step := clock_step_s(each.run_info.get("clock_pairs") or []):
+            yield Finding(
+                Severity.WARNING,
+                f"The wall clock stepped by {step:+.1f} s during run {name}. Measured times are not affected.",
+            )
 
 
 def _of_set(name: str, runs: RunSet) -> Finding:

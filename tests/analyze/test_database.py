@@ -31,7 +31,7 @@ from tests.helpers.tapes import MS, make_tape
 SQL = Path(__file__).resolve().parents[2] / "analyze" / "sql"
 LINT = ("lint/findings", "lint/texts")  # tested in tests/analyze/lint
 NAMES = sorted(str(path.relative_to(SQL).with_suffix("")) for path in SQL.rglob("*.sql"))
-TYPED = re.compile(r"^--   ( *(?:SET VARIABLE|CREATE VIEW|CREATE TABLE|INSERT INTO|FROM|\.read) .*)$", re.M)
+TYPED = re.compile(r"^--   ( *(?:SET VARIABLE|CREATE VIEW|CREATE TABLE|INSERT INTO|UNION ALL|FROM|\.read) .*)$", re.M)
 
 
 def head(text: str) -> str:
@@ -141,6 +141,14 @@ def test_commands_of_every_header_run(name: str, workplace: Path) -> None:
         "lint/texts",
     )
     assert rows > 0 or name in may_be_empty or name.startswith("summary/")
+
+
+def test_sql_commands_of_the_report_page_are_those_of_the_headers() -> None:
+    page = (SQL.parents[1] / "docs" / "report.md").read_text()
+    block = page.partition("in the `duckdb` shell, from a checkout of querytape:\n\n")[2].partition("\n\n")[0]
+    shown = [line[4:] for line in block.replace("\n        ", " ").splitlines()]
+    variables = [line for line in commands("prelude") if not line.startswith(".read analyze")]
+    assert shown == [*variables, *commands("report/totals")]
 
 
 def test_variables_have_types() -> None:

@@ -168,3 +168,15 @@ def test_skew_is_measured_by_the_clock_of_the_target(tape: Path, tmp_path: Path)
         for text in texts
     )
     assert any("overlapped differently" in text for text in texts)
+
+
+def test_findings_of_every_run_are_reported(tape: Path, tmp_path: Path) -> None:
+    """The wall clock of the last host stepped, and its run left an XA transaction on the target."""
+    runs = write_runs(tmp_path, tmp_path / "t.set", "a.runs", 0)
+    path = runs / "2.run" / "run.json"
+    info = json.loads(path.read_text())
+    more = {"clock_pairs": [[0, 0], [10**9, 6 * 10**9]], "prepared": {"rolled_back": [], "left": ["'x'"]}}
+    path.write_text(json.dumps(info | more))
+    texts = " ".join(finding.text for finding in build(tmp_path / "t.set", [runs]).trust)
+    assert "The wall clock stepped by +5.0 s during run A" in texts
+    assert "1 unfinished XA transaction was left on the target" in texts

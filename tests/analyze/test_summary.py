@@ -107,6 +107,24 @@ def test_summary_that_cannot_be_written_changes_nothing(varied: Runs) -> None:
     assert not [path for path in last.iterdir() if path.suffix == ".tmp"]
 
 
+def test_folder_of_the_user_with_the_same_name_is_never_replaced(varied: Runs) -> None:
+    own = varied[2][-1] / made.FOLDER
+    own.mkdir()
+    (own / "notes.txt").write_text("mine")
+    report_of(varied)
+    assert [path.name for path in own.iterdir()] == ["notes.txt"]
+
+
+def test_interrupted_writing_leaves_no_folder(varied: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(made, "write_json", stop)
+    with pytest.raises(KeyboardInterrupt):
+        report_of(varied)
+    assert not [path for path in varied[2][-1].iterdir() if made.FOLDER in path.name]
+
+
 def test_summary_is_readable_only_by_its_owner(varied: Runs) -> None:
     report_of(varied)
     assert (varied[2][-1] / made.FOLDER).stat().st_mode & 0o077 == 0
