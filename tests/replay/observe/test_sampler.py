@@ -2,10 +2,12 @@
 """Tests of the counters of the target and its machine, which are sampled during a run."""
 
 import time
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self
 
 import pytest
+from pymysql.err import MySQLError
 from querytape.common.errors import TargetError
 from querytape.replay import parse_target, replay
 from querytape.replay.observe.sampler import (
@@ -58,15 +60,20 @@ def test_samples_of_the_target_are_kept(any_shop: Server, tmp_path: Path) -> Non
 
 @pytest.mark.server
 def test_lost_sampler_connection_is_reported_in_the_run(shop: Server, tmp_path: Path) -> None:
+    """One connection asks and kills, so that the list contains no connection of this test that ends meanwhile."""
     sampler = Sampler(tmp_path, parse_target(shop.url(), environ={}), 50 * MS, ())
-    before = {row[0] for row in shop.execute("SHOW PROCESSLIST")}
-    sampler.start()
-    wait_until(lambda: bool(sampler.newest()), "the first sample")
-    until = time.monotonic() + 20
-    while sampler.problem is None and time.monotonic() < until:
-        for number, _, _, _, command, *_ in shop.execute("SHOW PROCESSLIST"):
-            if number not in before and command == "Sleep":
-                shop.execute(f"KILL {number}")
+    with closing(shop.connect()) as con, con.cursor() as cursor:
+        cursor.execute("SHOW PROCESSLIST")
+        before = {row[0] for row in cursor.fetchall()}
+        sampler.start()
+        wait_until(lambda: bool(sampler.newest()), "the first sample")
+        until = time.monotonic() + 20
+        while sampler.problem is None and time.monotonic() < until:
+            cursor.execute("SHOW PROCESSLIST")
+            for number, _, _, _, command, *_ in cursor.fetchall():
+                if number not in before and command == "Sleep":
+                    with suppress(MySQLError):  # the connection has already ended
+                        cursor.execute(f"KILL {number}")
     sampler.stop()
     assert sampler.problem is not None
     assert sampler.problem.startswith("sampling stopped after")
