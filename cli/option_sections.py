@@ -14,7 +14,9 @@ from ..common.units import NS_PER_SECOND
 from ..schemas.names import CHOICES, SETTINGS, EngineSettings
 from .param_types import Duration, Size
 
-ALL = "querytape.help_all"  # key in a context's meta; if set, the help shows every option
+# Keys in a context's meta.
+ALL = "querytape.help_all"  # if set, the help shows every option
+WORDS = "querytape.words"  # the words of the command line
 
 
 class Sectioned(click.Option):
@@ -44,6 +46,11 @@ class SectionedCommand(click.Command):
                     help="Show all options and exit.",
                 )
             )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the words of the command line and parse them."""
+        ctx.meta[WORDS] = tuple(args)
+        return super().parse_args(ctx, args)
 
     def _is_short(self, ctx: click.Context) -> bool:
         return bool(self.common) and ALL not in ctx.meta

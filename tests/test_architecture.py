@@ -64,7 +64,7 @@ LAYERS = {
         ("task",),
         ("run",),
         ("summary",),
-        ("replay_tape", "calibrate"),
+        ("replay_tape", "calibrate", "sizing"),
         ("drivers",),
         ("",),
     ),

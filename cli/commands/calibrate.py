@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape calibrate`: measures the limits of querytape on this machine."""
 
+from pathlib import Path
+
 import click
 
-from ...common.units import MICRO, short_count, short_duration
+from ...common.text import printable
+from ...common.units import MICRO, plural, short_count, short_duration
 from ...replay.calibrate import CalibrationLevel, calibrate
 from ...replay.observe.run_warnings import cache_file
+from ...replay.sizing import Sizing, TapeLoad, sizing, tape_load
+from ...schemas import open_folder
 from ..param_types import Levels
 
 HEAD = "sessions  pace        queries/s  CPU/query  late p50  late p99  asleep p99"
@@ -26,8 +31,9 @@ def level_line(level: CalibrationLevel) -> str:
 
 @click.command(
     "calibrate",
-    epilog="\b\nExample:\n  querytape calibrate --sessions 1,8,64,512",
+    epilog="\b\nExamples:\n  querytape calibrate --sessions 1,8,64,512\n  querytape calibrate big.tape",
 )
+@click.argument("tape", required=False, type=click.Path(path_type=Path))
 @click.option(
     "--sessions",
     type=Levels(growing=False),
@@ -35,8 +41,10 @@ def level_line(level: CalibrationLevel) -> str:
     show_default=True,
     help="Numbers of concurrent sessions. Each number is measured in a separate run.",
 )
-def calibrate_command(sessions: tuple[int, ...]) -> None:
+def calibrate_command(tape: Path | None, sessions: tuple[int, ...]) -> None:
     """Measure the highest load that this machine can replay.
+
+    With TAPE, also prints how many machines like this one the replay of this tape or set needs.
 
     Replays a synthetic tape against `querytape null-server`, which answers immediately. The results therefore depend
     only on querytape and this machine. Later replays warn when their load comes near the measured limits.
@@ -44,6 +52,7 @@ def calibrate_command(sessions: tuple[int, ...]) -> None:
     Each line shows one run: queries per second, CPU time per query, lateness of events, and lateness of sleeping
     threads. The command takes about half a minute.
     """
+    load = tape_load(open_folder("tape", tape)) if tape else None
     click.echo(HEAD)
     results = calibrate(sessions, lambda level: click.echo(level_line(level)))
     limits = results["limits"]
@@ -52,3 +61,21 @@ def calibrate_command(sessions: tuple[int, ...]) -> None:
     ]
     click.echo(f"limits of this account and machine: {', '.join(known) or 'none known'}; {results['cores']} cores")
     click.echo(f"calibration written to {cache_file()}")
+    if load is not None:
+        for text in sizing_lines(str(tape), load, sizing(load, results)):
+            click.echo(printable(text))
+
+
+def sizing_lines(tape: str, load: TapeLoad, found: Sizing) -> list[str]:
+    """Return the lines about a tape: its load, its need, and the command that splits it for several machines."""
+    limit, used = next(iter(found.uses.items()))
+    lines = [
+        f"{tape}: at most {plural(load.per_second, 'event')} in one second, and"
+        f" {plural(load.sessions, 'session')} at the same time",
+        f"machines like this one: {found.drivers:,} ({limit}: {used:.0%} of what one machine should do)",
+    ]
+    if found.drivers > 1:
+        lines.append(f"  querytape tape deal {tape} {found.drivers} -o {Path(tape).stem}.set")
+    elif found.speed is not None:
+        lines.append(f"  one machine can send these events at up to {found.speed:.3g} times the original speed")
+    return lines

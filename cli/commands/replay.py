@@ -126,7 +126,7 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     and waits that --order-bound ended (--order commit). The exit code is 5 if a driver was lost, and its last events
     may or may not have been sent.
     """
-    drivers = drivers_of(options)
+    drivers = drivers_of({**options, "tapes": tapes})
     with ExitStack() as stack:
         metrics = MetricsPage(options["metrics"], stack)
         growing = followed(tapes, options, stack)

@@ -24,6 +24,16 @@ class Machine:
     mappings: int | None
     ports: int | None
 
+    def sessions(self) -> dict[str, int]:
+        """Return how many sessions each known limit allows at the same time."""
+        allowed = {
+            "files": self.files and self.files - SPARE_FILES,
+            "threads": self.threads and self.threads - SPARE_THREADS,
+            "mappings": self.mappings and self.mappings * 9 // 10 // MAPPINGS_A_THREAD,
+            "ports": self.ports,
+        }
+        return {name: limit for name, limit in allowed.items() if limit is not None}
+
 
 def raise_file_limit() -> int | None:
     """Raise the limit of open files to this account's maximum. Return the limit, or None if the number is unlimited."""
@@ -50,9 +60,10 @@ def _thread_limits() -> list[tuple[int, str]]:
     nproc = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     if os.geteuid() != 0 and nproc != resource.RLIM_INFINITY:
         limits.append((nproc, "ulimit -u"))
-    system = _number(Path("/proc/sys/kernel/threads-max"))
-    if system is not None:
-        limits.append((system, "kernel.threads-max"))
+    for name in ("kernel.threads-max", "kernel.pid_max"):  # every thread has a process id
+        system = _number(Path("/proc/sys") / name.replace(".", "/"))
+        if system is not None:
+            limits.append((system, name))
     pids = _cgroup_pids()
     if pids is not None:
         limits.append((pids, "the cgroup's pids.max"))

@@ -10,5 +10,6 @@ lead (replay --drivers)                         driver (querytape driver, or sta
   one line per second ◄─────────── tick, file ─ replays as any replay, into a part of its own
   one run folder ◄──────────────── ended ─────  accounting
 
-Imports go one way: channel, clock, shares <- local, secured, delivery <- driver, member <- merging, lost <- lead.
+Imports go one way: channel, clock, launch <- shares, ssh, ray_nodes <- local, secured, delivery <- driver, member
+<- merging, lost <- lead.
 """

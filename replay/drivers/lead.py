@@ -5,7 +5,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -34,7 +34,7 @@ from .lost import write_unreported
 from .member import Member
 from .merging import PARTS, Ticks, merge, part_path, whole_plan, whole_stats
 from .secured import lead_key
-from .shares import Drivers, deal, part_of, part_options, prints_of, refuse_what_needs_all
+from .shares import Drivers, deal, part_of, part_options, prints_of, refuse_what_needs_all, tapes_of
 
 LOOK_S = 0.1
 AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # ns from the go message to the start: fixed, and per session
@@ -93,9 +93,10 @@ class Lead:
 
         When the block ends for any reason, no driver remains that could send statements.
         """
+        hosts = ExitStack()  # what started drivers on other hosts
         try:
             if self.drivers.joined:
-                self._listen()
+                self._listen(hosts)
             else:
                 self._start_local()
                 self._wait("start", lambda member: bool(member.hello), self.drivers.gather_s)
@@ -110,6 +111,7 @@ class Lead:
         finally:
             for member in self.members:
                 member.dismiss(LEAVE_S, self._merged)
+            hosts.close()
 
     def _sent_all_the_same(self) -> int:
         """Return how many events the drivers sent although the start failed.
@@ -129,17 +131,24 @@ class Lead:
             channel, process = start_driver(Order(self.tape.path, tuple(member.names), mine, about))
             member.connect(channel, process)
 
-    def _listen(self) -> None:
-        """Wait for drivers from other hosts."""
-        key = lead_key(self.drivers.join_key)
+    def _listen(self, hosts: ExitStack) -> None:
+        """Wait for drivers from other hosts, or start a driver on each of the hosts."""
+        launcher = self.drivers.launcher
+        key = lead_key(self.drivers.join_key, makes=launcher is not None and launcher.carries_key)
         prints = prints_of(self.options, key)
         expected = Expected(tape_id(self.tape.info), prints, self._run_id)
         with Listener(self.drivers.listen, key, self.members, expected) as listener:
-            self._find(Finding("info", f"waiting for {plural(len(self.members), 'driver')} at {listener.address}"))
+            drivers, problem = plural(len(self.members), "driver"), None
+            text = f"waiting for {drivers} at {listener.address}"
+            self._find(Finding("info", text if launcher is None else f"{text}. Starting them on {launcher.where}"))
+            if launcher is not None:
+                problem = hosts.enter_context(launcher.started(listener.join, key, self._run_id, len(self.members)))
 
             def joined(member: Member) -> bool:
                 while listener.refused:
                     self.watcher.finding(Finding("warning", listener.refused.popleft()))
+                if not member.hello and problem is not None and (why := problem()) is not None:
+                    raise QuerytapeError(f"{why}. No event was sent")
                 return bool(member.hello)
 
             self._wait("join", joined, self.drivers.gather_s)
@@ -367,6 +376,8 @@ def replay_by_drivers(
     - QuerytapeError: a driver is lost before any statement was sent.
     """
     whole = opened(tape)
+    if drivers.launcher is not None:
+        drivers = replace(drivers, count=drivers.launcher.count(len(tapes_of(whole))))
     refuse_what_needs_all(options, drivers.count)
     refuse(check_tape(whole.info, options.partial_ok))
     with new_run(options.output) as folder:

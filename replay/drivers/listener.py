@@ -37,7 +37,12 @@ class Expected:
 
 
 class Listener:
-    """Assigns joining drivers to the members during its `with` block. `refused`: messages about refused drivers."""
+    """Assigns joining drivers to the members during its `with` block.
+
+    - `address`: where it listens. No host in the given address means all addresses of this machine.
+    - `join`: the address for drivers. It has no host if the given address has none.
+    - `refused`: messages about refused drivers.
+    """
 
     def __init__(self, address: tuple[str, int], key: bytes, members: Sequence[Member], expected: Expected) -> None:
         self._key, self._members, self._expected = key, members, expected
@@ -47,12 +52,14 @@ class Listener:
         self._lock = threading.Lock()
         self.refused: deque[str] = deque(maxlen=MAX_WAITING)
         try:
-            family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-            self._socket = socket.create_server(address, family=family)
+            both = not address[0] and socket.has_dualstack_ipv6()
+            family = socket.AF_INET6 if both or ":" in address[0] else socket.AF_INET
+            self._socket = socket.create_server(address, family=family, dualstack_ipv6=both)
         except OSError as error:
             raise InputError(f"--listen {address[0]}:{address[1]}: {error.strerror or error}") from error
         host, port = self._socket.getsockname()[:2]
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self.join = self.address if address[0] else f":{port}"
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, name="listener", daemon=True).start()

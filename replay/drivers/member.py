@@ -68,8 +68,14 @@ class Member:
         return self.failed is not None and self.failed["error"] == "idle"
 
     def connect(self, channel: Channel, process: subprocess.Popen[bytes] | None = None) -> None:
-        """Start the threads that receive the driver's messages and ask for its time."""
+        """Start the threads that receive the driver's messages and ask for its time.
+
+        A driver that joins after its dismissal is disconnected, so it ends without sending statements.
+        """
         self._channel, self.process = channel, process
+        if self._dismissed:
+            channel.close()
+            return
         self._heard_ns = time.monotonic_ns()
         threading.Thread(target=self._listen, args=(channel,), name=f"driver {self.number}", daemon=True).start()
         threading.Thread(target=self._beats, name=f"beat {self.number}", daemon=True).start()

@@ -30,9 +30,14 @@ HANDSHAKE_S = 10.0
 MOST_UNPROVED = 0  # longest message body from an unauthenticated peer, in bytes
 
 
+def new_key() -> bytes:
+    """Return a new random key."""
+    return base64.urlsafe_b64encode(secrets.token_bytes(KEY_BYTES))
+
+
 def make_key(path: Path) -> bytes:
     """Write a new key into a file that only its owner can read. Return the key. Raises InputError if writing fails."""
-    text = base64.urlsafe_b64encode(secrets.token_bytes(KEY_BYTES))
+    text = new_key()
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as file:
@@ -59,14 +64,21 @@ def read_key(path: Path | None) -> bytes | None:
     return _checked(text, str(path))
 
 
-def lead_key(path: Path | None) -> bytes:
-    """Return the key of the lead process. Create the key file if it does not exist. Raises InputError."""
+def lead_key(path: Path | None, makes: bool = False) -> bytes:
+    """Return the key of the lead process. Create the key file if it does not exist. Raises InputError.
+
+    `makes`: without a file, make a key that only this process and its drivers know.
+    """
     key = read_key(path)
-    if key is None and path is None:
-        raise InputError(
-            f"the lead process needs a key to authenticate its drivers: use --join-key FILE, or set {VARIABLE}"
-        )
-    return key if key is not None else make_key(path)  # type: ignore[arg-type]
+    if key is not None:
+        return key
+    if path is not None:
+        return make_key(path)
+    if makes:
+        return new_key()
+    raise InputError(
+        f"the lead process needs a key to authenticate its drivers: use --join-key FILE, or set {VARIABLE}"
+    )
 
 
 def _checked(text: bytes, where: str) -> bytes:

@@ -18,8 +18,9 @@ from ...common.units import plural
 from ...schemas import Folder
 from ...schemas.tape_set import TapeSet
 from ..options import ReplayOptions
+from .launch import Launcher
 
-OnLost = Literal["go-on", "stop"]
+OnLost = Literal["continue", "stop"]
 # Options that may differ between machines, or that only the lead process uses.
 OWN = frozenset(
     {"start_at_ns", "sample_ns", "host_metrics", "queue_bytes", "timer_probes", "connect_timeout_s", "reads_to"}
@@ -31,7 +32,8 @@ WORDS = 16  # hexadecimal digits of each hash
 class Drivers:
     """The value of `--drivers`: `count` drivers that are started on this machine, or `joined` from other hosts.
 
-    - `listen`: the address at which the lead process waits for drivers.
+    - `launcher`: starts the drivers on other hosts. None means that users or other programs start them.
+    - `listen`: the address at which the lead process waits for drivers. No host means all addresses of this machine.
     - `join_key`: a file with the key. None means that the environment variable contains the key.
     - `gather_s`: how long the lead process waits, in seconds.
     - `on_lost`: what the other drivers do after a driver is lost.
@@ -39,10 +41,11 @@ class Drivers:
 
     count: int
     joined: bool = False
-    listen: tuple[str, int] = ("127.0.0.1", 0)
+    launcher: Launcher | None = None
+    listen: tuple[str, int] = ("", 0)
     join_key: Path | None = None
     gather_s: float = 120.0
-    on_lost: OnLost = "go-on"
+    on_lost: OnLost = "continue"
 
 
 def tapes_of(tape: Folder) -> list[Folder]:

@@ -119,7 +119,7 @@ def test_three_drivers_give_the_same_numbers_as_one_driver(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("on_lost", ["go-on", "stop"])
+@pytest.mark.parametrize("on_lost", ["continue", "stop"])
 def test_events_of_a_killed_driver_are_accounted(on_lost: Any, shop: Server, tmp_path: Path) -> None:
     """The lead notices the loss. The other drivers continue or stop, depending on the options. Unreported events become
     `not_sent`, and the summary has the number of unknown events.
@@ -151,7 +151,7 @@ def test_events_of_a_killed_driver_are_accounted(on_lost: Any, shop: Server, tmp
     there = sum(written(shop).values())
     executed = query(f"SELECT count(*) FROM '{run}/outcomes/*.parquet' WHERE status = 'executed' AND seq % 2 = 1")[0][0]
     assert executed <= there <= executed + counts["sent_unknown"]  # the server's row count is in the reported range
-    if on_lost == "go-on":
+    if on_lost == "continue":
         assert counts["executed"] + unreported == EVENTS
     else:
         assert counts["reasons"]["not_sent"]["stopped"] > 0

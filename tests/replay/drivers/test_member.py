@@ -58,6 +58,16 @@ def wait_for_loss(member: Member) -> str:
     return member.lost
 
 
+def test_driver_that_joins_after_its_dismissal_is_disconnected(tmp_path: Path) -> None:
+    """Otherwise the driver would wait for a lead process that has already failed."""
+    ours, theirs = socket.socketpair()
+    member = Member(3, ["03.tape"], tmp_path, threading.Condition())
+    member.dismiss(0, merged=False)
+    member.connect(Channel(ours))
+    with pytest.raises(ChannelClosed):
+        Channel(theirs).receive(20)
+
+
 def test_silent_driver_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before the silence, the measured offset is within its bound. The connection of the silent driver stays open."""
     monkeypatch.setattr(members, "SILENT_S", 3)

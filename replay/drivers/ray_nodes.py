@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Start one driver on each node of a Ray cluster. Ray only chooses the nodes and starts the program there.
+
+The arguments of a Ray task can be read by everyone who reaches the cluster. They contain no key and no statement: each
+node has the join key in a file or in its environment. A task is never repeated, because its statements would be sent
+twice.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import InputError, QuerytapeError
+from .launch import DriverCommand, why_ended
+
+PLACED_S, LEAVE_S = 60.0, 10.0
+INSECURE = (
+    "{where} runs without RAY_AUTH_MODE=token, so anyone who reaches the cluster can run programs in it. Set this"
+    " variable for all nodes and for this command, or use --insecure-cluster"
+)
+
+
+@dataclass(frozen=True)
+class RayNodes:
+    """The cluster. `address`: its head, or "auto" for RAY_ADDRESS or the cluster of this machine.
+
+    `insecure`: also use a cluster without authentication.
+    """
+
+    address: str
+    command: DriverCommand
+    insecure: bool = False
+    carries_key = False
+
+    @property
+    def where(self) -> str:
+        """The cluster in messages."""
+        return f"the Ray cluster at {self.address}" if self.address != "auto" else "the Ray cluster of this machine"
+
+    def count(self, tapes: int) -> int:
+        """Connect to the cluster. Return the number of drivers: one for each node, but at most one for each tape.
+
+        Raises InputError if Ray is not installed or the cluster refuses the connection.
+        """
+        if not self.insecure and not _authenticates():
+            raise InputError(f"--drivers ray: {INSECURE.format(where='this command')}")
+        ray = _ray()
+        try:
+            ray.init(address=self.address, log_to_driver=False, configure_logging=False)
+        except Exception as error:  # Ray has no common class for its errors
+            raise InputError(f"--drivers ray:{self.address}: cannot connect to the cluster: {error}") from error
+        return max(min(sum(bool(node["Alive"]) for node in ray.nodes()), tapes), 1)
+
+    @contextmanager
+    def started(self, join: str, key: bytes, run: str, count: int) -> Iterator[Callable[[], str | None]]:
+        """Start the drivers; see `Launcher`. Raises QuerytapeError if the cluster has too few free nodes."""
+        ray = _ray()
+        from ray.util.placement_group import placement_group, remove_placement_group
+        from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
+
+        join = f"{ray.util.get_node_ip_address()}{join}" if join.startswith(":") else join
+        group = placement_group([{"CPU": 1}] * count, strategy="STRICT_SPREAD")
+        refs: list[Any] = []
+        try:
+            if not group.wait(PLACED_S):
+                raise QuerytapeError(f"--drivers ray: no {count:,} nodes with a free CPU within {PLACED_S:g} s")
+            for number in range(count):
+                place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)
+                task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy=place)(run_driver)
+                words = self.command.shell(number + 1, join, run)
+                refs.append(task.remote(words, self.insecure))
+            yield lambda: _problem(ray, refs)
+        finally:
+            with suppress(Exception):
+                ray.wait(refs, num_returns=len(refs), timeout=LEAVE_S)
+            with suppress(Exception):
+                remove_placement_group(group)
+            ray.shutdown()
+
+
+def _authenticates() -> bool:
+    return os.environ.get("RAY_AUTH_MODE", "").lower() == "token"
+
+
+def _ray() -> Any:
+    """Return the module. It must not report its usage, so the variable is set before it is imported."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    try:
+        import ray
+    except ImportError:
+        raise InputError("--drivers ray requires the package ray: pip install 'querytape[cluster]'") from None
+    return ray
+
+
+def _problem(ray: Any, refs: Sequence[Any]) -> str | None:
+    ended, _ = ray.wait(list(refs), num_returns=len(refs), timeout=0)
+    for ref in ended:
+        try:
+            return why_ended(*ray.get(ref))
+        except Exception as error:
+            return f"the driver task failed: {str(error).strip().splitlines()[-1]}"
+    return None
+
+
+def run_driver(words: Sequence[str], insecure: bool) -> tuple[str, int, str]:
+    """Run a driver on this node. Return the host, the exit code and the end of the output.
+
+    Ray ends the children of a task that ends early. The driver is a grandchild in its own session, so that it finishes
+    its part if the lead process is lost.
+    """
+    host = socket.gethostname()
+    if not insecure and not _authenticates():
+        return host, 1, INSECURE.format(where="this node")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    done = subprocess.run(
+        ["sh", "-c", '("$@") & wait $!', "sh", *words],
+        cwd=Path.home(),
+        env={**os.environ, "PATH": path},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        check=False,
+    )
+    return host, done.returncode, done.stderr.decode(errors="replace")
