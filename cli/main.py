@@ -23,6 +23,9 @@ COMMANDS = {
         ".commands.export:export_command", "Write a tape as a slow log, CSV, JSON lines or SQL.", "Record"
     ),
     "replay": LazyCommand(".commands.replay:replay_command", "Replay a tape against a server.", "Replay"),
+    "fleet": LazyCommand(
+        ".commands.fleet:fleet_command", "Replay many tapes at the same time, each against its own target.", "Replay"
+    ),
     "speed": LazyCommand(".commands.speed:speed_command", "Change the speed of a running replay.", "Replay"),
     "driver": LazyCommand(
         ".commands.driver:driver_command", "Replay some tapes of a set for a lead process on another host.", "Replay"

@@ -106,7 +106,7 @@ def checked(
         plan = make_plan(request)
     except duckdb.Error as error:
         raise InputError(f"{tape.path}: cannot read the tape: {plain_reason(error)}") from error
-    findings = check(plan, options, facts, measure(), alone=not group.holds)
+    findings = check(plan, options, facts, measure(), alone=group.alone)
     if options.reads_to is not None and read_target is not None:
         findings += check_read_target(plan, options.reads_to, read_target, facts)
     for finding in findings:

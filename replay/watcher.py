@@ -46,9 +46,14 @@ class Watcher:
 
 
 class ReplayGroup:
-    """Replays of parts of one tape that begin at the same moment. This base class represents a single replay."""
+    """Replays that begin at the same moment. This base class represents a single replay.
+
+    - `holds`: whether the replay waits until the lead process starts it.
+    - `alone`: whether no other replay of the group uses the same target.
+    """
 
     holds = False
+    alone = True
 
     def span(self, first_ns: int, last_ns: int) -> tuple[int, int]:
         """Return the first and last moment over the tapes of all replays.

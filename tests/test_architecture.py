@@ -72,6 +72,7 @@ LAYERS = {
         (
             "comparison",
             "driver_options",
+            "fleet_plan",
             "lazy_group",
             "libraries",
             "live_lines",
@@ -84,6 +85,7 @@ LAYERS = {
             "replay_options",
             "replay_settings",
             "report_options",
+            "run_lines",
             "server_options",
             "shown_runs",
             "target_options",

@@ -34,7 +34,7 @@ class Finding:
 def check(plan: Plan, options: ReplayOptions, facts: Facts, machine: Machine, alone: bool = True) -> list[Finding]:
     """Return all findings. The first finding names the target.
 
-    `alone`: False if other drivers of this run are connected.
+    `alone`: False if other replays that begin together with this one use the same target.
     """
     target = options.target
     return [

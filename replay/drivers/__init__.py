@@ -10,6 +10,8 @@ lead (replay --drivers)                         driver (querytape driver, or sta
   one line per second ◄─────────── tick, file ─ replays as any replay, into a part of its own
   one run folder ◄──────────────── ended ─────  accounting
 
+A fleet (fleet.py) leads drivers in the same way, but each driver has its own tape, target and run.
+
 Imports go one way: channel, clock, launch <- shares, ssh, ray_nodes <- local, secured, delivery <- driver, member
-<- merging, lost <- lead.
+<- merging, lost <- gathering <- lead, fleet.
 """

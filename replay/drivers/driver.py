@@ -68,6 +68,7 @@ class Driver(Watcher, ReplayGroup):
         silent_s: float = SILENT_LOCAL_S,
         shown: Watcher | None = None,
         about: dict[str, Any] | None = None,
+        alone: bool = False,
     ) -> None:
         """Set up the driver's connection to the lead process.
 
@@ -75,9 +76,10 @@ class Driver(Watcher, ReplayGroup):
           asks for
           the time twice a second.
         - `shown`: a watcher that gets the same calls.
-        - `about`: the run that this part belongs to, and the number of the driver.
+        - `about`: what run.json says about the run that this part belongs to.
+        - `alone`: whether no other driver uses the same target.
         """
-        self._about = about or {}
+        self._about, self.alone = about or {}, alone
         self._shown = shown or Watcher()
         self._channel, self._silent_s = channel, silent_s
         self._spans: queue.Queue[Message | None] = queue.Queue()
@@ -138,7 +140,7 @@ class Driver(Watcher, ReplayGroup):
 
     def about(self) -> dict[str, Any]:
         """Return the run.json fields that describe the whole run."""
-        return {"driver": self._about}
+        return self._about
 
     def span(self, first_ns: int, last_ns: int) -> tuple[int, int]:
         """Return the first and last time over all drivers. Raises QuerytapeError if the lead process is lost."""

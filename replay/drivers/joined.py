@@ -67,7 +67,7 @@ def replay_as_driver(
             f" {', '.join(names)}",
         )
     )
-    driver = Driver(channel, SILENT_S, shown, {"run": run, "number": number, "tapes": names})
+    driver = Driver(channel, SILENT_S, shown, {"driver": {"run": run, "number": number, "tapes": names}})
     driver.listen()
     summary = driver.run(part_of(whole, names), part_options(options, count, output=options.output), delivers=True)
     if driver.merged:

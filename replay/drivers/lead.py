@@ -2,15 +2,14 @@
 """The lead's side: gathers the drivers, starts them together, adds up their reports and writes one run."""
 
 import secrets
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from ...common.errors import QuerytapeError, RefusedError
+from ...common.errors import QuerytapeError
 from ...common.signals import stop_on_signals
 from ...common.units import plural
 from ...schemas import Folder, tape_id
@@ -20,51 +19,42 @@ from ..checks.preflight import Finding, check_tape, check_together
 from ..observe.ticks import process_cpu_ns
 from ..options import ReplayOptions
 from ..plan.make_plan import PlanRequest
-from ..plan.rules import Plan
 from ..replay_tape import common_collations, keep_facts, open_hosts, opened, read_target_facts, refuse
 from ..run import DriversEnd, EndedRun, RunLogs
 from ..run_folder import RunFolder, new_run, open_storage
 from ..summary import RunSummary, finish
 from ..task import ReplayTask, ask_counters, first_info
 from ..watcher import Watcher
-from .driver import ERRORS
+from .gathering import Gathering
 from .listener import Expected, Listener
-from .local import Order, start_driver
+from .local import Order
 from .lost import write_unreported
 from .member import Member
 from .merging import PARTS, Ticks, merge, part_path, whole_plan, whole_stats
 from .secured import lead_key
 from .shares import Drivers, deal, part_of, part_options, prints_of, refuse_what_needs_all, tapes_of
 
-LOOK_S = 0.1
-AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # ns from the go message to the start: fixed, and per session
-GOING_SHARE = 0.7  # all drivers must confirm within this fraction of the delay
-LEAVE_S = 10.0
 
-
-class Lead:
+class Lead(Gathering):
     """One run by several drivers. Call `replay` once."""
 
     def __init__(self, tape: Folder, options: ReplayOptions, drivers: Drivers, watcher: Watcher) -> None:
-        self.tape, self.options, self.drivers, self.watcher = tape, options, drivers, watcher
-        self.news = threading.Condition()
+        super().__init__(watcher, options.start_at_ns, stops_if_lost=drivers.on_lost == "stop")
+        self.tape, self.options, self.drivers = tape, options, drivers
         names = deal(tape, drivers.count)
         self.members = [
             Member(number, mine, part_path(options.output, number), self.news) for number, mine in enumerate(names, 1)
         ]
         self.span = (0, 0)
-        self.zero_ns = self.zero_real_ns = 0
-        self.stops = self._stops_sent = 0
         self._cpu_before = process_cpu_ns()
         self._found: set[str] = set()
-        self._merged = self._running = False
         self._run_id = secrets.token_hex(8)
 
     def replay(self, folder: RunFolder, facts: Facts, read_target: Facts | None) -> RunSummary:
         """Replay with all drivers into the run's folder. Raises QuerytapeError before any statement is sent."""
         (folder.path / PARTS).mkdir(mode=0o700)
         with self._gathered():
-            self._agree()
+            self.span = self._agree()
             plan = whole_plan(self.tape, self.options.rules(), folder.spill, self.members)
             findings = check_together(plan, self.options.target, facts)
             for finding in findings:
@@ -82,54 +72,33 @@ class Lead:
                 self._running = True
                 info |= {"driver_run": self._run_id, "drivers": [member.as_json() for member in self.members]}
                 folder.write(info)
-                self._watch(plan, logs)
+                logs.sampler.start()
+                try:
+                    self._watch(plan, Ticks(logs.ticks, self.members, self.zero_ns))
+                finally:
+                    logs.sampler.stop()
                 return self._finish(task, info, logs)
 
     # ---- before the start ----
 
     @contextmanager
     def _gathered(self) -> Iterator[None]:
-        """Start local drivers or wait for all drivers to join.
-
-        When the block ends for any reason, no driver remains that could send statements.
-        """
-        hosts = ExitStack()  # what started drivers on other hosts
-        try:
+        """Start local drivers or wait for all drivers to join. Then lead them."""
+        with ExitStack() as hosts, self._leading():  # what started drivers on other hosts ends last
             if self.drivers.joined:
                 self._listen(hosts)
             else:
-                self._start_local()
-                self._wait("start", lambda member: bool(member.hello), self.drivers.gather_s)
+                self._start_local(self._orders(), self.drivers.gather_s)
             yield
-        except BaseException as error:
-            for member in self.members:
-                member.send("stop")
-            if not self._running and (sent := self._sent_all_the_same()):
-                text = f"{error}. The drivers sent {plural(sent, 'event')} before they stopped"
-                raise QuerytapeError(text) from error
-            raise
-        finally:
-            for member in self.members:
-                member.dismiss(LEAVE_S, self._merged)
-            hosts.close()
 
-    def _sent_all_the_same(self) -> int:
-        """Return how many events the drivers sent although the start failed.
-
-        Such drivers received the start time, but they did not receive the stop in time.
-        """
-        going = [member for member in self.members if member.going]
-        with self.news:
-            self.news.wait_for(lambda: all(member.over for member in going), LEAVE_S if going else 0)
-        return sum(int(member.info["accounting"]["executed"]) for member in going if member.info is not None)
-
-    def _start_local(self) -> None:
-        options = self.options
+    def _orders(self) -> list[Order]:
+        """Return the work of each local driver."""
+        orders = []
         for member in self.members:
-            mine = part_options(options, len(self.members), output=member.part)
-            about = {"run": self._run_id, "number": member.number, "tapes": member.names}
-            channel, process = start_driver(Order(self.tape.path, tuple(member.names), mine, about))
-            member.connect(channel, process)
+            mine = part_options(self.options, len(self.members), output=member.part)
+            about = {"driver": {"run": self._run_id, "number": member.number, "tapes": member.names}}
+            orders.append(Order(self.tape.path, tuple(member.names), mine, about))
+        return orders
 
     def _listen(self, hosts: ExitStack) -> None:
         """Wait for drivers from other hosts, or start a driver on each of the hosts."""
@@ -153,146 +122,11 @@ class Lead:
 
             self._wait("join", joined, self.drivers.gather_s)
 
-    def _wait(self, what: str, done: Callable[[Member], Any], seconds: float | None = None) -> None:
-        """Wait until `done` is true for every driver.
-
-        Raises QuerytapeError if a driver is lost or the time has passed.
-        """
-        until = None if seconds is None else time.monotonic() + seconds
-        shown = time.monotonic()
-        with self.news:
-            while not all(member.idle or done(member) for member in self.members):
-                self._pass_on_findings()
-                self._check()
-                if until is not None and time.monotonic() > until:
-                    missing = ", ".join(member.name for member in self.members if not done(member))
-                    raise QuerytapeError(f"{missing} did not {what} within {seconds:g} s. No event was sent")
-                if time.monotonic() - shown > 1:
-                    shown = time.monotonic()
-                    if what == "plan":
-                        self.watcher.planning(sum(member.planning for member in self.members))
-                self.news.wait(LOOK_S)
-            self._pass_on_findings()
-            self._check()
-
-    def _check(self) -> None:
-        """Raise the error that prevents a driver from starting. Called before any statement is sent."""
-        for member in self.members:
-            if member.failed is not None and not (member.idle and self.active):
-                kind = ERRORS.get(str(member.failed["error"]), QuerytapeError)
-                text = str(member.failed["text"])
-                raise kind(text if kind is RefusedError else f"{member.name}: {text}")
-            if member.lost is not None:
-                raise QuerytapeError(f"{member.name} was lost before the first event was sent: {member.lost}")
-            if member.late is not None:
-                raise QuerytapeError(
-                    f"{member.name} received the start time too late ({member.late}). No event was sent"
-                )
-        if self.stops:
-            raise KeyboardInterrupt
-
-    @property
-    def active(self) -> list[Member]:
-        """The drivers that have events to send."""
-        return [member for member in self.members if not member.idle]
-
-    def _pass_on_findings(self) -> None:
-        for member in self.members:
-            while member.findings:
-                finding = member.findings.popleft()
-                self._find(Finding(finding["severity"], str(finding["text"])))
-
     def _find(self, finding: Finding) -> None:
         """Pass each finding on only once, because all drivers check the same target and report the same findings."""
         if finding.severity != "refuse" and finding.text not in self._found:
             self._found.add(finding.text)
             self.watcher.finding(finding)
-
-    def _agree(self) -> None:
-        """Send all drivers the first and last time over all tapes.
-
-        Then wait until all drivers have planned with these times.
-        """
-        self._wait("plan", lambda member: member.span is not None)
-        spans = [member.span for member in self.members if member.span is not None]
-        self.span = min(first for first, _ in spans), max(last for _, last in spans)
-        for member in self.members:
-            member.send("span", first=self.span[0], last=self.span[1])
-        self._wait("plan", lambda member: member.planned is not None)
-
-    def _open(self, plan: Plan) -> None:
-        """Let all drivers open their sessions. Wait until every driver is ready."""
-        for member in self.members:
-            member.send("open")
-        shown = time.monotonic()
-        with self.news:
-            while not all(member.ready for member in self.active):
-                self._check()
-                if time.monotonic() - shown > 1:
-                    shown = time.monotonic()
-                    self.watcher.opening(sum(member.opened for member in self.members), plan)
-                self.news.wait(LOOK_S)
-
-    def _go(self, plan: Plan) -> None:
-        """Send every driver the start time on its own clock. Raises QuerytapeError if a driver cannot start in time."""
-        for member in self.active:
-            member.measure()
-        now, real = time.monotonic_ns(), time.time_ns()
-        ahead = AHEAD_NS + AHEAD_A_SESSION_NS * plan.peak_sessions
-        at = self.options.start_at_ns
-        self.zero_ns = now + max(ahead, 0 if at is None else at - real)
-        self.zero_real_ns = real + self.zero_ns - now
-        for member in self.active:
-            assert member.at_zero is not None
-            member.send("go", zero=self.zero_ns + member.at_zero.offset_ns)
-        self._wait("begin", lambda member: member.going, ahead * GOING_SHARE / 1e9)
-
-    # ---- after the start ----
-
-    def _stop(self) -> None:
-        """Count a Ctrl-C. `_watch` passes the Ctrl-C on to the drivers."""
-        self.stops += 1
-
-    def _watch(self, plan: Plan, logs: RunLogs) -> None:
-        """Add up the reports of the drivers once a second, until every driver has ended or is lost."""
-        ticks = Ticks(logs.ticks, self.members, self.zero_ns)
-        lost: set[int] = set()
-        logs.sampler.start()
-        due = self.zero_ns
-        try:
-            while not all(member.over for member in self.members):
-                with self.news:
-                    self.news.wait(LOOK_S)
-                self._pass_on_stops()
-                self._see_lost(lost)
-                if time.monotonic_ns() >= due:
-                    due += 1_000_000_000
-                    self._tick(ticks, plan)
-            self._see_lost(lost)
-            self._tick(ticks, plan)
-        finally:
-            logs.sampler.stop()
-
-    def _tick(self, ticks: Ticks, plan: Plan) -> None:
-        with self.news:
-            tick = ticks.take()
-        self.watcher.tick(tick, ticks.done, plan)
-
-    def _pass_on_stops(self) -> None:
-        while self._stops_sent < min(self.stops, 2):
-            self._stops_sent += 1
-            self.watcher.stopping(self._stops_sent)
-            for member in self.members:
-                member.send("stop")
-
-    def _see_lost(self, seen: set[int]) -> None:
-        for member in self.members:
-            if member.lost is None or member.number in seen:
-                continue
-            seen.add(member.number)
-            self.watcher.finding(Finding("warning", f"{member.name} is lost: {member.lost}"))
-            if self.drivers.on_lost == "stop":
-                self.stops = max(self.stops, 1)
 
     # ---- the end ----
 

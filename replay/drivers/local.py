@@ -23,13 +23,15 @@ ORDER_S = 60.0
 class Order:
     """The work of a driver: a set, the driver's tapes in this set, and the options.
 
-    `about`: the run that the part belongs to.
+    - `about`: what run.json says about the run that the part belongs to.
+    - `alone`: whether no other driver uses the same target.
     """
 
     tape: Path
     names: tuple[str, ...]
     options: ReplayOptions
     about: dict[str, Any]
+    alone: bool = False
 
 
 def start_driver(order: Order) -> tuple[Channel, subprocess.Popen[bytes]]:

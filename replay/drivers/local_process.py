@@ -25,7 +25,7 @@ def main() -> None:
     try:
         with one_ending():
             order = take_order(channel)
-            driver = Driver(channel, about=order.about)
+            driver = Driver(channel, about=order.about, alone=order.alone)
             driver.listen()
             channel.send("hello", host=socket.gethostname(), pid=os.getpid(), cores=len(os.sched_getaffinity(0)))
             try:

@@ -25,12 +25,16 @@ class Member:
 
     - `names`: the names of its tapes.
     - `part`: the folder of its files.
+    - `label`: its name in messages. Without a label, the name is made from its number and host.
     - `lost`: why the connection to the driver is lost.
     - `died_ns`: when its process was known to have ended. None if the process may still be running.
     """
 
-    def __init__(self, number: int, names: list[str], part: Path, news: threading.Condition) -> None:
+    def __init__(
+        self, number: int, names: list[str], part: Path, news: threading.Condition, label: str | None = None
+    ) -> None:
         self.number, self.names, self.part, self.news = number, names, part, news
+        self._label = label
         self.process: subprocess.Popen[bytes] | None = None
         self.hello: dict[str, Any] = {}
         self.span: tuple[int, int] | None = None
@@ -54,6 +58,8 @@ class Member:
     @property
     def name(self) -> str:
         """The name of the driver in messages."""
+        if self._label is not None:
+            return self._label
         where = "" if self.process is not None else f" ({self.hello.get('host', 'unknown host')})"
         return f"driver {self.number}{where}"
 

@@ -6,6 +6,7 @@ The replaying machine may have limited the run instead of the target. `querytape
 
 import json
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,14 @@ def _large_rows(info: dict[str, Any]) -> list[str]:
         f"{plural(count, 'row')} in answers exceeded a session's memory (max_allowed_packet, or its part of 1 GiB)."
         " querytape closed each such connection with error 2013. Replay fewer sessions, or raise max_allowed_packet"
     ]
+
+
+def of_fleet(infos: Sequence[dict[str, Any]]) -> list[str]:
+    """Return warnings about finished runs that were replayed at the same time on this machine."""
+    if not infos:
+        return []
+    used = {"cpu_ns": sum(info["generator"]["cpu_ns"] for info in infos), "cores": infos[0]["generator"]["cores"]}
+    return _cpu({"generator": used, "elapsed_ns": max(info["elapsed_ns"] for info in infos)})
 
 
 def _cpu(info: dict[str, Any]) -> list[str]:

@@ -71,13 +71,14 @@ RUN_COMMANDS = (
 )
 # Commands that open neither tapes nor runs, and the input that each of them reads.
 OTHERS = {
-    "calibrate": "nothing; replays read its result: test_damaged_calibration_does_not_break_a_replay",
+    "calibrate": "two tables of a tape, which inspect reads as well; replays read its result: test_damaged_calibration_does_not_break_a_replay",
     "capture": "logs and packets: tests/fuzz, tests/capture",
     "collect": "a run and its parts: tests/replay/drivers/test_collect.py",
     "completion": "nothing",
     "demo": "nothing",
     "driver": "a tape that the lead selects: replay reads it, and tests/replay/drivers/test_joined.py tests refused drivers",
     "fingerprint": "statements",
+    "fleet": "the tapes of a plan, each of which is then replayed as by replay: tests/cli/test_fleet_plan.py",
     "null-server": "nothing",
     "serve": "tapes and runs: test_damaged_entries_have_a_page_or_an_error_message of tests/serve/test_views.py",
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes for tests. They receive test signals even if the shell that started the tests ignores these signals."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -43,6 +44,20 @@ def start(command: Sequence[str], ignored: Sequence[signal.Signals] = (), **more
             signal.signal(number, signal.SIG_IGN if number in ignored else signal.SIG_DFL)
 
     return subprocess.Popen(command, text=True, start_new_session=True, preexec_fn=prepare, **more)
+
+
+def children_with(word: str) -> list[int]:
+    """Return the ids of this process's children whose command line has this word."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, parent = int(path.parent.name), int(path.read_text().rpartition(")")[2].split()[1])
+            words = (path.parent / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if parent == os.getpid() and word.encode() in words:
+            found.append(pid)
+    return sorted(found)
 
 
 def running_processes(session: int) -> list[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.cli.commands.replay import summary_lines
+from querytape.cli.run_lines import summary_lines
 from querytape.replay import replay
 from querytape.replay.plan.pacing import Pace
 from querytape.schemas import columns, open_folder

@@ -9,7 +9,7 @@ from typing import Any
 import pymysql
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
-from querytape.cli.commands.replay import summary_lines
+from querytape.cli.run_lines import summary_lines
 from querytape.replay import replay
 from querytape.replay.plan.pacing import Pace
 from querytape.servers.sandbox import Server

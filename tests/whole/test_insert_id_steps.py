@@ -10,7 +10,7 @@ from typing import Any
 import pymysql
 import pytest
 from pymysql.constants import CLIENT
-from querytape.cli.commands.replay import exit_code
+from querytape.cli.run_lines import exit_code
 from querytape.replay import RunSummary, replay
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace

@@ -256,7 +256,7 @@ class Page:
         elif path.suffix in kind:
             shutil.copytree(ready / kind[path.suffix], path)
         elif path.suffix == ".toml":
-            self.plan(path)
+            (self.fleet if words[0] == "fleet" else self.plan)(path)
         elif path.suffix == ".json" and "report" in name:
             targets = [ready / "ready.tape", ready / "ready.run", ready / "ready.run"]
             self.world.done(["report", *map(str, targets), "--json", name], self.folder)
@@ -275,6 +275,14 @@ class Page:
         a, b = (self.world.url(f"mysql://app@{host}/") for host in ("old", "new"))
         tape = self.world.folder / "ready.tape"
         path.write_text(f'tape = "{tape}"\nrounds = 1\nwarmup = 0\npause = "0s"\n\n[target]\na = "{a}"\nb = "{b}"\n')
+
+    def fleet(self, path: Path) -> None:
+        """Write the plan of a fleet with two pairs."""
+        pairs = [
+            f'[[pair]]\nname = "{name}"\ntape = "{self.world.folder}/ready.tape"\ntarget = "{self.world.url(target)}"\n'
+            for name, target in (("shop", "mysql://app@old"), ("stock", "mysql://app@new"))
+        ]
+        path.write_text("\n".join(pairs))
 
 
 RUN = [

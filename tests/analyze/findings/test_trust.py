@@ -22,7 +22,7 @@ from querytape.analyze.findings.trust import (
     why_no_claim,
 )
 from querytape.analyze.verdicts.interference import NONE, UNKNOWN, Disturbance
-from querytape.cli.commands.replay import exit_code
+from querytape.cli.run_lines import exit_code
 from querytape.common.exit_codes import ExitCode
 from querytape.schemas import PROPERTIES
 from querytape.schemas.json_shapes import RunInfo

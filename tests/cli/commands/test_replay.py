@@ -2,15 +2,12 @@
 """Tests of `querytape replay`."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from querytape.analyze import build
-from querytape.cli.commands.replay import exit_code, replay_command, summary_lines
+from querytape.cli.commands.replay import replay_command
 from querytape.common.errors import InputError
-from querytape.replay import RunSummary
-from querytape.replay.observe.run_warnings import order_warnings
 from querytape.schemas import DANGERS
 from querytape.servers.sandbox import Server
 
@@ -36,25 +33,6 @@ def test_invalid_option_value_shows_the_expected_form(option: str, value: str, m
     found = CliRunner().invoke(replay_command, ["t.tape", "--target", "mysql://a@b", "-o", "r", option, value])
     assert found.exit_code == 2
     assert message in " ".join(found.output.split())
-
-
-@pytest.mark.parametrize(("broken", "code"), [(0, 0), (1, 4), (50, 4)])
-def test_timed_out_order_waits_are_reported_once_and_exit_with_4(broken: int, code: int, tmp_path: Path) -> None:
-    """The warning follows the accounting line. If an order wait timed out, the final data may differ from the captured
-    server's data.
-    """
-    counts = dict.fromkeys(("tape_events", "executed", "filtered", "skipped", "not_sent", "injected"), 1)
-    sessions = dict.fromkeys(("opened", "opened_ahead", "failed", "lost", "in_transaction_at_end"), 1)
-    info: dict[str, Any] = {
-        "accounting": {**counts, "balanced": True, "order_waits": 778, "order_broken": broken},
-        "plan": {}, "lateness": {}, "sessions": sessions, "elapsed_ns": 1, "partial": None, "generator": {"warnings": []},
-    }  # fmt: skip
-    info["generator"]["warnings"] += order_warnings(info)
-    summary = RunSummary(tmp_path / "t.run", info)
-    lines = summary_lines(summary)
-    said = [at for at, text in enumerate(lines) if "the limit of --order-bound" in text]
-    assert said == ([1] if broken else [])
-    assert exit_code(summary) == code
 
 
 @pytest.mark.server

@@ -23,11 +23,12 @@ from querytape.replay.plan.selection import Selection
 from querytape.servers.sandbox import Server
 
 from tests.helpers.primes import EVENTS, WRITTEN, balanced, prime_set, written
-from tests.helpers.processes import start
+from tests.helpers.processes import children_with, start
 from tests.helpers.tapes import MS, make_tape
 from tests.helpers.whole import accounting, options, outcomes, query
 
 pytestmark = pytest.mark.server
+LOCAL = "querytape.replay.drivers.local_process"  # the module of a local driver
 BOUND_S = 90  # limit for each wait, even on a busy machine
 
 
@@ -58,20 +59,6 @@ class At(Watcher):
             self._act()
 
 
-def children() -> list[int]:
-    """Return the process ids of the drivers that this process has started."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            pid, parent = int(path.parent.name), int(path.read_text().rpartition(")")[2].split()[1])
-            words = (path.parent / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if parent == os.getpid() and b"querytape.replay.drivers.local_process" in words:
-            found.append(pid)
-    return sorted(found)
-
-
 def documented() -> list[str]:
     """Return the keys of a driver that `docs/format.md` lists."""
     page = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
@@ -84,7 +71,7 @@ def test_three_drivers_give_the_same_numbers_as_one_driver(
     shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each session sends its statements once, on its own connection. `querytape report` can read the run."""
-    monkeypatch.setattr("querytape.replay.drivers.lead.AHEAD_NS", 5000 * MS)  # a busy machine needs this much time
+    monkeypatch.setattr("querytape.replay.drivers.gathering.AHEAD_NS", 5000 * MS)  # a busy machine needs this much time
     tapes = prime_set(tmp_path, 3, stagger_ns=30 * MS)  # each tape begins and ends at a different time
     found = []
     for count in (1, 3):
@@ -129,7 +116,7 @@ def test_events_of_a_killed_driver_are_accounted(on_lost: Any, shop: Server, tmp
 
     def kill() -> None:
         killed.append(time.monotonic())
-        os.kill(children()[0], signal.SIGKILL)
+        os.kill(children_with(LOCAL)[0], signal.SIGKILL)
 
     watcher = At(2, kill)
     noticed: list[float] = []
@@ -155,7 +142,7 @@ def test_events_of_a_killed_driver_are_accounted(on_lost: Any, shop: Server, tmp
         assert counts["executed"] + unreported == EVENTS
     else:
         assert counts["reasons"]["not_sent"]["stopped"] > 0
-    assert children() == []
+    assert children_with(LOCAL) == []
 
 
 @pytest.mark.long
@@ -163,7 +150,7 @@ def test_run_with_a_lost_driver_can_be_resumed(shop: Server, tmp_path: Path) -> 
     """The second run sends the events that have no outcome. Together both runs execute the events of all sessions."""
     tapes, run = prime_set(tmp_path, 3, 100 * MS), tmp_path / "a.run"
     given = options(shop, run, partial_ok=True)
-    first = replay_by_drivers(tapes, given, Drivers(3), At(2, lambda: os.kill(children()[0], signal.SIGKILL)))
+    first = replay_by_drivers(tapes, given, Drivers(3), At(2, lambda: os.kill(children_with(LOCAL)[0], signal.SIGKILL)))
     assert not first.complete
     again = options(shop, tmp_path / "b.run", partial_ok=True, selection=Selection(resume=run))
     second = replay_by_drivers(tapes, again, Drivers(2))
@@ -182,13 +169,13 @@ def test_driver_killed_before_the_start_leaves_nothing(shop: Server, tmp_path: P
 
     class Early(Watcher):
         def planned(self, plan: Plan) -> None:
-            os.kill(children()[1], signal.SIGKILL)
+            os.kill(children_with(LOCAL)[1], signal.SIGKILL)
 
     with pytest.raises(QuerytapeError, match="driver 2 was lost before the first event was sent"):
         replay_by_drivers(tapes, options(shop, tmp_path / "a.run", partial_ok=True), Drivers(3), Early())
     assert not (tmp_path / "a.run").exists()
     assert written(shop) == {}
-    assert children() == []
+    assert children_with(LOCAL) == []
 
 
 def test_impossible_work_for_several_drivers_is_refused(shop: Server, tmp_path: Path) -> None:
@@ -212,7 +199,7 @@ def test_impossible_work_for_several_drivers_is_refused(shop: Server, tmp_path: 
     with pytest.raises(TargetError):
         replay_by_drivers(tapes, gone, Drivers(2))
     assert not (tmp_path / "a.run").exists()
-    assert children() == []
+    assert children_with(LOCAL) == []
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from querytape.capture.library import capture
-from querytape.cli.commands.replay import exit_code, summary_lines
+from querytape.cli.run_lines import exit_code, summary_lines
 from querytape.common.errors import RefusedError
 from querytape.common.exit_codes import ExitCode
 from querytape.replay import ReplayOptions, replay

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.replay.observe.run_warnings import cache_file, last_calibration, order_warnings, warnings
+from querytape.replay.observe.run_warnings import cache_file, last_calibration, of_fleet, order_warnings, warnings
 
 
 def info(**changes: Any) -> dict[str, Any]:
@@ -63,6 +63,14 @@ def order_warning_texts(waits: int, broken: int, *notes: str) -> list[str]:
     return order_warnings(
         {"accounting": {"order_waits": waits, "order_broken": broken}, "plan": {"order_notes": list(notes)}}
     )
+
+
+def test_cpu_of_replays_at_the_same_time_is_added() -> None:
+    """No single replay uses much."""
+    assert warnings(info(), None) == []
+    assert of_fleet([info(), info()]) == []
+    assert "75% of this machine's 2 cores" in of_fleet([info(), info(), info()])[0]
+    assert of_fleet([]) == []
 
 
 def test_kept_order_has_no_warning() -> None:
