@@ -156,7 +156,7 @@ def _write_tables(
     }
     info["tables"] = [file_entry(path, path / f"{table}.parquet", rows) for table, rows in counts.items()]
     info["counts"] = {"events": sum(part["rows"] for part in parts), **counts}
-    info |= {key: folder.info.get(key) for key in ("precision_ns", "known_columns")}
+    info |= {key: folder.info[key] for key in ("precision_ns", "known_columns") if key in folder.info}
     info |= {"first_ns": min(part["first_ns"] for part in parts), "last_ns": max(part["last_ns"] for part in parts)}
     info |= {f"set_{key}": folder.info.get(key) for key in ("first_ns", "last_ns")}
     info["problems"] = problem_kinds(con, path) if counts["problems"] else {}

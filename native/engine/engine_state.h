@@ -127,6 +127,7 @@ struct qt_session {
     struct qt_backend backends[2]; /* the target, and the optional read target */
     struct qt_backend *backend;    /* the backend in use */
     int32_t broken;                /* enum qt_reason for all further events; 0 = none */
+    int32_t begun;                 /* the run has reached zero, so events can be sent */
     int32_t quit_taken;            /* the last event taken was a quit */
     int32_t rests;                 /* the connection was closed after rest_ns without an event */
     /* Results of the session. Until the session's thread ends, only that thread uses them. */

@@ -262,6 +262,17 @@ static enum qt_reason why_not_sendable(struct qt_session *s)
     return atomic_load_explicit(&s->engine->ending, memory_order_relaxed) ? QT_DRAIN_TIMEOUT : QT_EXECUTED;
 }
 
+/* Waits until the run begins. At paces with due times, no event is due before zero. Without due times, the session
+ * itself waits for zero, which may be in the future. */
+static void begin(struct qt_session *s)
+{
+    int64_t zero = qt_await_zero(s);
+
+    if (qt_unpaced(s->engine))
+        qt_sleep_until(s, zero);
+    s->begun = 1;
+}
+
 static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
 {
     struct qt_engine *e = s->engine;
@@ -269,7 +280,8 @@ static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
     int64_t due, sent;
     enum qt_reason why;
 
-    qt_await_zero(s);
+    if (!s->begun)
+        begin(s);
     atomic_store_explicit(&s->at_seq, ev->seq, memory_order_relaxed);
     s->order_ns = 0;
     if (s->rests)

@@ -253,7 +253,7 @@ static int begin_when_ready(struct supervisor *v)
 static int64_t do_step(struct supervisor *v)
 {
     struct qt_engine *e = v->e;
-    int64_t now = qt_now(), start_ns;
+    int64_t now = qt_now(), start_ns, zero;
     int32_t how = atomic_load(&e->stop);
 
     join_ended(v);
@@ -265,8 +265,11 @@ static int64_t do_step(struct supervisor *v)
     if (begin_when_ready(v))
         return now;
     refuse_without_thread(v);
-    if (atomic_load(&e->schedule.zero_ns) != 0)
+    zero = atomic_load(&e->schedule.zero_ns);
+    if (zero != 0 && now >= zero)
         watch_drain(v, now);
+    else if (zero != 0)
+        start_ns = pick_earlier(start_ns, zero);
     if (now >= v->deadline_ns)
         cut_all(v);
     if (v->last_due_ns > now)

@@ -141,20 +141,28 @@ static void no_event_is_sent_during_a_pause(void)
     replay_free(&r);
 }
 
-/* The run starts at its set time. Nothing is sent before that time. */
+static const int PACES[] = {QT_PACE_SCHEDULE, QT_PACE_THINK, QT_PACE_NONE};
+
+/* The run starts at its set time. Nothing is sent before that time, at any pace. The drain time, which is shorter than
+ * the time until the start, begins later. */
 static void run_starts_at_its_set_time(void)
 {
-    struct replay r;
-    int64_t at = qt_now() + 300 * MS;
+    for (size_t i = 0; i < sizeof PACES / sizeof PACES[0]; i++) {
+        struct replay r;
+        int64_t at = qt_now() + 300 * MS;
 
-    replay_init(&r);
-    r.options.zero_at_ns = at;
-    replay_session(&r, 1, -5, 1, NULL);
-    event(&r, 1, 0, 0, "a");
-    replay_run(&r);
-    CHECK(r.server.entry[0].at_ns >= at);
-    CHECK(replay_find(&r, 1, 1)->sent_ns >= 0);
-    replay_free(&r);
+        replay_init(&r);
+        r.options.pace = PACES[i];
+        r.options.zero_at_ns = at;
+        r.options.drain_ns = 100 * MS;
+        replay_session(&r, 1, -5, 1, NULL);
+        event(&r, 1, 0, 0, "a");
+        replay_run(&r);
+        CHECK_INT(r.stats.counts.executed, 1);
+        CHECK(r.server.entry[0].at_ns >= at);
+        CHECK(replay_find(&r, 1, 1)->sent_ns >= 0);
+        replay_free(&r);
+    }
 }
 
 static int64_t told_at, zero_told;
@@ -177,21 +185,25 @@ static void tell_when_ready(struct replay *r)
     CHECK_INT(qt_engine_go(r->engine, zero_told + 1, NULL), QT_ESTATE);
 }
 
-/* A holding engine starts at the time passed to qt_engine_go. A time in the past is refused. */
+/* A holding engine starts at the time passed to qt_engine_go, at any pace. A time in the past is refused. */
 static void holding_engine_starts_at_the_given_time(void)
 {
     struct replay r;
 
-    replay_init(&r);
-    r.options.holds = 1;
-    r.each_slice = tell_when_ready;
-    replay_session(&r, 1, -5, 1, NULL);
-    event(&r, 1, 0, 0, "a");
-    replay_run(&r);
-    CHECK(told_at > r.begun_ns && zero_told > told_at);
-    CHECK(r.server.entry[0].at_ns >= zero_told);
-    CHECK(replay_find(&r, 1, 1)->sent_ns >= 0);
-    replay_free(&r);
+    for (size_t i = 0; i < sizeof PACES / sizeof PACES[0]; i++) {
+        told_at = zero_told = 0;
+        replay_init(&r);
+        r.options.pace = PACES[i];
+        r.options.holds = 1;
+        r.each_slice = tell_when_ready;
+        replay_session(&r, 1, -5, 1, NULL);
+        event(&r, 1, 0, 0, "a");
+        replay_run(&r);
+        CHECK(told_at > r.begun_ns && zero_told > told_at);
+        CHECK(r.server.entry[0].at_ns >= zero_told);
+        CHECK(replay_find(&r, 1, 1)->sent_ns >= 0);
+        replay_free(&r);
+    }
 
     replay_init(&r);
     replay_session(&r, 1, -5, 1, NULL);

@@ -12,6 +12,7 @@ from querytape.capture.tools.deal import ONE_BY_ONE, Dealt, choose, deal
 from querytape.capture.tools.verify import verify
 from querytape.common.duck import open_database, small_database
 from querytape.common.errors import InputError
+from querytape.replay.calibrate import make_even_tape
 from querytape.schemas import open_folder
 
 from tests.helpers.mixed import mixed_tape
@@ -90,6 +91,13 @@ def test_dealt_load_is_even(sizes: list[tuple[int, int]], count: int) -> None:
     assert dealt.heaviest <= max(1.05, dealt.heaviest_load * count + 1e-9)
     loads = [share.load for share in dealt.shares]
     assert sum(loads) == pytest.approx(1)
+
+
+def test_tape_without_optional_properties_is_dealt_into_readable_tapes(tmp_path: Path) -> None:
+    """The tape of `querytape calibrate` does not say which columns its source has."""
+    make_even_tape(tmp_path / "even.tape", 4, 40, 100)
+    deal(tmp_path / "even.tape", 2, tmp_path / "even.set")
+    assert open_folder("tape", tmp_path / "even.set").info["counts"]["events"] == 40
 
 
 def test_repeated_deal_gives_the_same_tapes(tape: Path, tmp_path: Path) -> None:

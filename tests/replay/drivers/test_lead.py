@@ -105,6 +105,17 @@ def test_three_drivers_give_the_same_numbers_as_one_driver(
         assert str(EVENTS) in done.stdout
 
 
+@pytest.mark.parametrize("pace", ["none", "think"])
+def test_no_driver_sends_before_the_common_start(pace: Any, shop: Server, tmp_path: Path) -> None:
+    """Without due times, the sessions wait for the start themselves."""
+    run = tmp_path / "a.run"
+    summary = replay_by_drivers(
+        prime_set(tmp_path, 3), options(shop, run, partial_ok=True, pace=Pace(pace)), Drivers(3)
+    )
+    assert accounting(summary)[0] == EVENTS
+    assert query(f"SELECT min(sent_ns) >= 0 FROM '{run}/outcomes/*.parquet'") == [(True,)]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("on_lost", ["continue", "stop"])
 def test_events_of_a_killed_driver_are_accounted(on_lost: Any, shop: Server, tmp_path: Path) -> None:
