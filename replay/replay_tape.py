@@ -101,6 +101,7 @@ def checked(
         keep_planner=True,
         span=span_of(tape, options, group),
         progress=watcher.planning,
+        lists_tables=rules.commit_order and not group.alone,
     )
     try:
         plan = make_plan(request)

@@ -4,6 +4,9 @@
 A session has a fraction of all events and a fraction of the total busy time. Its load is the mean of these fractions.
 The heaviest sessions are assigned one by one to the tape with the least load. The other sessions are assigned in turns,
 forward and backward through the tapes.
+
+By table, sessions stay together if one of them uses a table that another of them writes or locks. Drivers that replay
+such tapes can keep the order of commits without waiting for each other.
 """
 
 import heapq
@@ -17,7 +20,10 @@ import duckdb
 from ...common.duck import duck_path, insert_rows, load_sql, write_parquet
 from ...common.errors import InputError
 from ...common.files import file_entry, make_private, new_folder, remove_folder, write_json
+from ...common.groups import join_pairs
+from ...common.units import plural
 from ...schemas import Folder, columns, tape_id
+from ...schemas.event_selection import define_macros
 from ...schemas.tape_set import OF_SETS
 from ..finish import problem_kinds
 from ..parts import PACKED, part_entry
@@ -28,6 +34,8 @@ from .gather import write_set
 MAX_TAPES = 1000
 OWN = ("parts", "tables", *OF_SETS)  # entries of the original tape that the set does not inherit
 ONE_BY_ONE = 20_000  # number of sessions assigned one by one; all other sessions have less load
+UNKNOWN, SHOWN = "*", 5  # the place of unknown tables; number of tables that a message shows
+LARGEST_GROUP = 1.2  # highest load of a group of sessions, divided by the mean load of a tape
 
 
 @dataclass(frozen=True)
@@ -43,11 +51,15 @@ class Share:
 
 @dataclass(frozen=True)
 class Dealt:
-    """A new set: its tapes, and the session with the highest load."""
+    """A new set: its tapes, and the session with the highest load.
+
+    `groups`: number of groups of sessions that had to stay together. None if the set was not dealt by table.
+    """
 
     shares: tuple[Share, ...]
     heaviest_session: int
     heaviest_load: float
+    groups: int | None = None
 
     @property
     def heaviest(self) -> float:
@@ -55,10 +67,13 @@ class Dealt:
         return max(share.load for share in self.shares) * len(self.shares)
 
 
-def deal(tape: Path, count: int, out: Path) -> Dealt:
+def deal(tape: Path, count: int, out: Path, by_table: bool = False) -> Dealt:
     """Write a set of `count` tapes with the sessions of one tape.
 
-    Raises InputError if the tape has fewer than `count` sessions, the tape is unfinished, or `out` exists.
+    `by_table`: sessions that share a table with a writer stay together. Raises InputError in these cases:
+
+    - The tape has fewer than `count` sessions, the tape is unfinished, or `out` exists.
+    - By table, sessions that must stay together have more than LARGEST_GROUP of a tape's share of the load.
     """
     folder = open_finished(tape)
     sessions = int(folder.info["counts"]["sessions"])
@@ -72,15 +87,15 @@ def deal(tape: Path, count: int, out: Path) -> Dealt:
     new_folder(out)
     try:
         with open_storage(out, largest=int(folder.info.get("largest_event") or 0)) as con:
-            return _write(con, folder, count, out)
+            return _write(con, folder, count, out, by_table)
     except BaseException:
         remove_folder(out)
         raise
 
 
-def _write(con: duckdb.DuckDBPyConnection, folder: Folder, count: int, out: Path) -> Dealt:
+def _write(con: duckdb.DuckDBPyConnection, folder: Folder, count: int, out: Path, by_table: bool) -> Dealt:
     folder.attach(con, "tape")
-    dealt = choose(con, count)
+    dealt = choose(con, count, by_table)
     paths = [out / share.folder for share in dealt.shares]
     for path in paths:
         make_private(path)
@@ -93,13 +108,20 @@ def _write(con: duckdb.DuckDBPyConnection, folder: Folder, count: int, out: Path
     return dealt
 
 
-def choose(con: duckdb.DuckDBPyConnection, count: int) -> Dealt:
+def choose(con: duckdb.DuckDBPyConnection, count: int, by_table: bool = False) -> Dealt:
     """Assign the sessions of view `tape_events` to `count` tapes, and return the new set.
 
-    Creates table `dealt` with the columns session and share. `share` is the number of the target tape, from 0.
+    Creates table `dealt` with the columns session and share. `share` is the number of the target tape, from 0. A group
+    of sessions has the number of one of its sessions, and is assigned as one session.
     """
     con.execute(f"CREATE TABLE loads AS {load_sql(__package__, 'loads.sql')}")
-    heavy = con.execute(f"SELECT session, load FROM loads ORDER BY load DESC, session LIMIT {ONE_BY_ONE}").fetchall()
+    con.execute("CREATE TABLE grouped (session BIGINT, first BIGINT)")
+    groups = _group(con, count) if by_table else None
+    con.execute(
+        "CREATE TABLE units AS SELECT coalesce(first, session) AS session, sum(load) AS load"
+        " FROM loads LEFT JOIN grouped USING (session) GROUP BY ALL"
+    )
+    heavy = con.execute(f"SELECT session, load FROM units ORDER BY load DESC, session LIMIT {ONE_BY_ONE}").fetchall()
     filled = [(0.0, share) for share in range(count)]
     chosen = []
     for session, load in heavy:
@@ -112,12 +134,53 @@ def choose(con: duckdb.DuckDBPyConnection, count: int) -> Dealt:
     insert_rows(con, "turns", [(turn, share) for turn, (_, share) in enumerate(sorted(filled))])
     con.execute(f"SET VARIABLE tapes = {count}")
     con.execute(f"INSERT INTO dealt {load_sql(__package__, 'in_turns.sql')}")
+    con.execute(
+        "INSERT INTO dealt SELECT g.session, d.share FROM grouped g JOIN dealt d ON d.session = g.first"
+        " WHERE g.session <> g.first"
+    )
     rows = con.execute(
         "SELECT share, count(*), sum(events)::BIGINT, sum(busy_ns)::BIGINT, sum(load)"
         " FROM loads JOIN dealt USING (session) GROUP BY share ORDER BY share"
     ).fetchall()
     digits = max(2, len(str(count)))
-    return Dealt(tuple(Share(f"{share + 1:0{digits}}.tape", *of) for share, *of in rows), *heavy[0])
+    shares = tuple(Share(f"{share + 1:0{digits}}.tape", *of) for share, *of in rows)
+    session, load = con.execute("SELECT session, load FROM loads ORDER BY load DESC, session LIMIT 1").fetchall()[0]
+    return Dealt(shares, session, load, groups)
+
+
+def _group(con: duckdb.DuckDBPyConnection, count: int) -> int:
+    """Fill table `grouped` with the sessions that must stay together, and the first session of their group.
+
+    Return the number of groups. Raises InputError if the sessions cannot be dealt to `count` tapes.
+    """
+    define_macros(con)
+    listed = con.execute(load_sql(__package__, "session_tables.sql")).fetchall()
+    if unknown := [sessions for places, sessions in listed if UNKNOWN in places]:
+        raise InputError(
+            f"{plural(sum(map(len, unknown)), 'session')} with statements whose tables are unknown (such as CALL)."
+            " Every other session must keep its order with them: replay the tape with one driver"
+        )
+    head = join_pairs((places[0], place) for places, _ in listed for place in places)
+    first: dict[str, int] = {}
+    for places, sessions in listed:
+        first[head[places[0]]] = min(sessions[0], first.get(head[places[0]], sessions[0]))
+    con.execute("CREATE TABLE listed (sessions BIGINT[], first BIGINT)")
+    insert_rows(con, "listed", [(sessions, first[head[places[0]]]) for places, sessions in listed])
+    con.execute("INSERT INTO grouped SELECT unnest(sessions), first FROM listed; DROP TABLE listed")
+    loads = con.execute(
+        "SELECT first, sum(load), count(*) FROM loads JOIN grouped USING (session) GROUP BY ALL ORDER BY 2 DESC, 1"
+    ).fetchall()
+    units = con.execute("SELECT count(*) FROM loads ANTI JOIN grouped USING (session)").fetchall()[0][0] + len(loads)
+    if loads and (loads[0][1] > LARGEST_GROUP / count or units < count):
+        tables = sorted(place for place, at in head.items() if first[at] == loads[0][0])
+        most = min(int(LARGEST_GROUP / loads[0][1]), units)
+        remedy = f"deal it to at most {most:,} tapes" if most > 1 else "replay it with one driver"
+        raise InputError(
+            f"{plural(loads[0][2], 'session')} with {loads[0][1]:.0%} of the load must stay together, because they"
+            f" write or lock the same tables: {', '.join(tables[:SHOWN])}{' ...' if len(tables) > SHOWN else ''}. To"
+            f" keep the order of commits, {remedy}"
+        )
+    return len(loads)
 
 
 def _write_events(con: duckdb.DuckDBPyConnection, folder: Folder, paths: Sequence[Path]) -> list[list[dict[str, Any]]]:

@@ -114,13 +114,23 @@ def filter_command(tape: Path, output: Path, **conditions: Any) -> None:
 @TAPE
 @click.argument("number", type=click.IntRange(2, MAX_TAPES))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder for the set.")
-def deal_command(tape: Path, number: int, output: Path) -> None:
+@click.option(
+    "--by-table",
+    is_flag=True,
+    help="Keep sessions together that use a table which one of them writes or locks, for --order commit with several"
+    " drivers.",
+)
+def deal_command(tape: Path, number: int, output: Path, by_table: bool) -> None:
     """Distribute the sessions of a tape over a set of NUMBER tapes with equal load.
 
     A session's load is the mean of its percentage of all events and its percentage of their total duration. No session
     is split, and each session keeps its number. All other commands accept the set or one of its tapes.
+
+    With --by-table, no tape of the set uses a table that another tape writes or locks. The command fails in two cases.
+    Sessions that must stay together have more than 1.2 times the load of a tape, or the tables of a statement are
+    unknown.
     """
-    _say_dealt(output, deal(readable_tape(tape), number, output))
+    _say_dealt(output, deal(readable_tape(tape), number, output, by_table))
 
 
 def _say_dealt(output: Path, dealt: Dealt) -> None:
@@ -131,7 +141,9 @@ def _say_dealt(output: Path, dealt: Dealt) -> None:
         f" {min(events):,} to {max(events):,} events"
     )
     click.echo(f"  the tape with the highest load has {dealt.heaviest:.2f} times the mean load")
-    if dealt.heaviest > EVEN:
+    if dealt.groups is not None:
+        click.echo(f"  {plural(dealt.groups, 'group')} of sessions stayed together because of their written tables")
+    elif dealt.heaviest > EVEN:
         click.echo(
             f"  UNEVEN: session {dealt.heaviest_session:,} has {dealt.heaviest_load:.0%} of the load, and a session"
             " is never split. Fewer tapes would have a more even load"

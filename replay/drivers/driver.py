@@ -30,6 +30,7 @@ from .channel import Channel, ChannelClosed, Message
 from .delivery import Sender
 
 READY_EVERY_S = 0.005
+USES_AT_ONCE = 1000  # tables in one message
 SILENT_LOCAL_S, SILENT_S = 60.0, 10.0
 # Error classes by their names in messages.
 ERRORS: dict[str, type[QuerytapeError]] = {
@@ -197,6 +198,9 @@ class Driver(Watcher, ReplayGroup):
         reasons = [[status, reason, n] for (status, reason), n in plan.reasons.items()]
         names = ("events", "planned", "sessions", "peak_sessions", "last_due_ns", "ids_unknown", "now_uncertain")
         values = {name: getattr(plan, name) for name in names}
+        uses = [[use.schema, use.name, use.locks] for use in plan.table_uses or ()]
+        for at in range(0, len(uses), USES_AT_ONCE):
+            self._send("uses", uses=uses[at : at + USES_AT_ONCE])
         self._send("planned", reasons=reasons, notes=plan.order_notes, **values)
         self._shown.planned(plan)
         self._wait_for(self._opens)

@@ -32,7 +32,16 @@ from .lost import write_unreported
 from .member import Member
 from .merging import PARTS, Ticks, merge, part_path, whole_plan, whole_stats
 from .secured import lead_key
-from .shares import Drivers, deal, part_of, part_options, prints_of, refuse_what_needs_all, tapes_of
+from .shares import (
+    Drivers,
+    deal,
+    part_of,
+    part_options,
+    prints_of,
+    refuse_shared_tables,
+    refuse_what_needs_all,
+    tapes_of,
+)
 
 
 class Lead(Gathering):
@@ -55,6 +64,8 @@ class Lead(Gathering):
         (folder.path / PARTS).mkdir(mode=0o700)
         with self._gathered():
             self.span = self._agree()
+            if self.options.commit_order:
+                refuse_shared_tables([member.uses for member in self.members])
             plan = whole_plan(self.tape, self.options.rules(), folder.spill, self.members)
             findings = check_together(plan, self.options.target, facts)
             for finding in findings:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...common.errors import QuerytapeError
+from ..plan.table_uses import TableUse
 from .channel import Channel, ChannelClosed, Message
 from .clock import Offset, RoundTrip, clock_json, offset_of
 from .delivery import Receiver
@@ -26,6 +27,7 @@ class Member:
     - `names`: the names of its tapes.
     - `part`: the folder of its files.
     - `label`: its name in messages. Without a label, the name is made from its number and host.
+    - `uses`: the tables of its events, if the order of commits is kept.
     - `lost`: why the connection to the driver is lost.
     - `died_ns`: when its process was known to have ended. None if the process may still be running.
     """
@@ -48,6 +50,7 @@ class Member:
         self.info: dict[str, Any] | None = None
         self.findings: deque[dict[str, Any]] = deque()
         self.ticks: deque[dict[str, Any]] = deque()
+        self.uses: list[TableUse] = []
         self.at_zero: Offset | None = None
         self._trips: deque[RoundTrip] = deque(maxlen=TRIPS)
         self._receiver = Receiver(part)
@@ -183,6 +186,10 @@ class Member:
             self.span = int(values["first"]), int(values["last"])
         elif message.kind == "finding":
             self.findings.append(values)
+        elif message.kind == "uses":
+            self.uses += [
+                TableUse(schema and str(schema), str(name), bool(locks)) for schema, name, locks in values["uses"]
+            ]
         elif message.kind == "tick":
             self.ticks.append(values)
         elif message.kind in ("planned", "failed", "info"):

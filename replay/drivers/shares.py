@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ...common.errors import InputError
+from ...common.errors import InputError, RefusedError
 from ...common.units import plural
 from ...schemas import Folder
 from ...schemas.tape_set import TapeSet
+from ..checks.preflight import listed
 from ..options import ReplayOptions
+from ..plan.table_uses import UNKNOWN, TableUse, shared_tables
 from .launch import Launcher
 
 OnLost = Literal["continue", "stop"]
@@ -102,7 +104,6 @@ def refuse_what_needs_all(options: ReplayOptions, count: int) -> None:
         return
     selection = options.selection
     wrong = {
-        "--order commit": options.commit_order,
         "max_concurrent_sessions": options.max_concurrent_sessions > 0,
         "--sessions NUMBER": selection.max_sessions is not None,
         "--max-errors": options.max_errors is not None,
@@ -114,6 +115,23 @@ def refuse_what_needs_all(options: ReplayOptions, count: int) -> None:
             f"{', '.join(found)} cannot be used with several drivers, because each driver has only its own sessions."
             " Replay with one driver, or change the options"
         )
+
+
+def refuse_shared_tables(drivers: Sequence[Sequence[TableUse]]) -> None:
+    """Raise RefusedError if the order of commits needs waits between drivers.
+
+    That is the case if a driver uses a table that another driver writes or locks.
+    """
+    shared = shared_tables(drivers)
+    if not shared:
+        return
+    if shared[0] == UNKNOWN:
+        which = "a driver has statements whose tables are unknown (such as CALL, views and triggers)"
+    else:
+        which = f"several drivers use tables that one of them writes or locks: {listed(shared)}"
+    raise RefusedError(
+        f"refused: --order commit: {which}. Make a set with `querytape tape deal --by-table`, or replay with one driver"
+    )
 
 
 def part_options(options: ReplayOptions, count: int, **own: Any) -> ReplayOptions:

@@ -14,6 +14,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from ...common.errors import TargetError
+from ...common.groups import join_pairs
 from ...servers.target import fault_text
 from .overrides import STEPS, id_steps
 
@@ -36,6 +37,7 @@ DYNAMIC = frozenset({"prepare", "immediate"})  # words of dynamic SQL in a routi
 class Catalog:
     """Objects of the target. `opaque`: names that hide other tables. `together`: tables joined by foreign keys.
 
+    - `across`: the names of `together` whose foreign keys lead into another schema.
     - `numbering`: tables and views that generate ids. None means that the server was not asked for them.
     - `hidden`: triggers and routines that may insert into these tables and views (`hidden_inserts`).
     - `steps`: the target's increment and offset of ids. None means unknown.
@@ -43,6 +45,7 @@ class Catalog:
 
     opaque: frozenset[str] = frozenset()
     together: Mapping[str, str] = field(default_factory=dict)
+    across: frozenset[str] = frozenset()
     numbering: frozenset[str] | None = None
     hidden: frozenset[str] = frozenset()
     steps: tuple[int, int] | None = None
@@ -70,7 +73,8 @@ def read_catalog(con: "Connection[Any]") -> Catalog:
         f" WHERE TRIGGER_SCHEMA {where}"
     )
     keys = names(
-        "SELECT TABLE_NAME, REFERENCED_TABLE_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS"
+        "SELECT TABLE_NAME, REFERENCED_TABLE_NAME, CONSTRAINT_SCHEMA <> UNIQUE_CONSTRAINT_SCHEMA"
+        " FROM information_schema.REFERENTIAL_CONSTRAINTS"
         f" WHERE CONSTRAINT_SCHEMA {where}"
     )
     numbering = names(
@@ -80,29 +84,16 @@ def read_catalog(con: "Connection[Any]") -> Catalog:
     bodies = [(f"call {name}", text) for name, text in routines]
     bodies += [(f"{event} {table}", text) for table, event, text in triggers]
     hidden, generating = hidden_inserts(bodies, {row[0] for row in numbering}, [(row[0], row[1]) for row in views])
+    together = join_pairs((row[0], row[1]) for row in keys)
     steps = names(f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in STEPS)}")
     return Catalog(
         frozenset(row[0] for row in (*views, *routines, *triggers)),
-        join_pairs((row[0], row[-1]) for row in keys),
+        together,
+        frozenset(together[row[0]] for row in keys if row[2] == "1"),
         generating,
         hidden,
         id_steps(dict(zip(STEPS, steps[0], strict=True)) if steps else None),
     )
-
-
-def join_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Group names that are joined in pairs. Return a map from each name to the first name of its group."""
-    head: dict[str, str] = {}
-
-    def find(name: str) -> str:
-        while head.setdefault(name, name) != name:
-            name = head[name]
-        return name
-
-    for a, b in pairs:
-        low, high = sorted((find(a), find(b)))
-        head[high] = low
-    return {name: find(name) for name in list(head)}
 
 
 def tables_of(

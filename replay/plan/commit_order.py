@@ -40,6 +40,7 @@ from ...schemas.names import (
 from .catalog import tables_of
 from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
+from .table_uses import ADD_WINDOW, GATHER, NamedTables, uses_of
 from .windows import raise_memory
 
 USES = {  # how a statement uses its tables and user-level locks
@@ -90,9 +91,11 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
     The columns of `plan.order` are session, seq, tape_ns and waits (in the engine's format).
     """
-    tables, uses, called = _number_tables(con, plan)
+    tables, uses, called, named = _number_tables(con, plan)
     plan.order_tables = PLACES * tables
     _gather_events(con, plan)
+    if plan.table_uses is not None:
+        plan.table_uses = uses_of(con, named, plan.catalog)
     raise_memory(con, max(plan.memory_bytes, WHOLE_TAPE_MEMORY))
     _find_membership(con, plan)
     precision = int(plan.tape.info.get("precision_ns") or 0)
@@ -160,8 +163,11 @@ def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
         "CREATE OR REPLACE TEMP TABLE gathered (session BIGINT, seq BIGINT, tape_ns BIGINT, start_ns BIGINT,"
         " duration_ns BIGINT, command VARCHAR, digest_no INTEGER, facts BIGINT, sent BOOLEAN)"
     )
+    con.execute(GATHER)
     for window in plan_windows(con, plan):
         show_window(con, plan, window)
+        if plan.table_uses is not None:
+            con.execute(ADD_WINDOW.format(facts=FACTS))
         con.execute(
             f"INSERT INTO gathered SELECT session, seq, tape_ns, start_ns, duration_ns, command, digest_no, {FACTS},"
             " reason IS NULL AND class IS NOT NULL AND command <> 'prepare'"
@@ -189,11 +195,14 @@ def _has_durations(con: duckdb.DuckDBPyConnection) -> bool:
     return bool(con.execute("SELECT count(duration_ns) > 0 FROM all_events WHERE sent").fetchall()[0][0])
 
 
-def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan) -> tuple[int, list[tuple[int, int, int]], bool]:
+def _number_tables(
+    con: duckdb.DuckDBPyConnection, plan: Plan
+) -> tuple[int, list[tuple[int, int, int]], bool, list[NamedTables]]:
     """Number the digests (tables known_digests, call_digests) and the tables.
 
-    Return the number of tables, the uses of the tables, and whether any procedure is called. A use has three numbers:
-    digest, table and flags. The flags mean that the statement requests rows or adds rows.
+    Return the number of tables, the uses of the tables, whether any procedure is called, and the tables that each
+    digest names. A use has three numbers: digest, table and flags. The flags mean that the statement requests rows or
+    adds rows.
     """
     digests = con.execute(
         "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), coalesce(properties, 0)"
@@ -202,11 +211,13 @@ def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan) -> tuple[int, lis
     numbers: dict[str, int] = {}
     uses: list[tuple[int, int, int]] = []
     called: list[tuple[int]] = []
+    of_digests: list[NamedTables] = []
     for digest_no, (_, named, calls, statement_class, snapshot, properties) in enumerate(digests):
         called += [(digest_no,)] if properties & PROPERTIES["calls_procedure"] else []
         if user_lock := sum(what for bit, what in USER_LOCKS.items() if properties & bit):
             uses.append((digest_no, TABLE_USER_LOCKS, user_lock))
         tables = tables_of(named, calls, statement_class, snapshot, plan.catalog)
+        of_digests.append((None if tables is None else named, bool(user_lock)))
         if tables is None:
             uses.append((digest_no, TABLE_UNKNOWN, USE_ASKS | USE_ADDS_ROWS))
         else:
@@ -216,4 +227,4 @@ def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan) -> tuple[int, lis
     con.execute("CREATE OR REPLACE TEMP TABLE call_digests (digest_no INTEGER)")
     insert_rows(con, "known_digests", [(digest, number) for number, (digest, *_) in enumerate(digests)])
     insert_rows(con, "call_digests", called)
-    return TABLE_FIRST + len(numbers), uses, bool(called)
+    return TABLE_FIRST + len(numbers), uses, bool(called), of_digests

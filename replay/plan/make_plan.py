@@ -45,6 +45,7 @@ class PlanRequest:
       as the previous piece, and may have no events to send.
     - `keep_planner`: keep the database open in the plan, for `take_planner`.
     - `span`: maps the first and last moment of this tape to those of all tapes replayed together.
+    - `lists_tables`: whether the plan lists the tables of its events, for the order of commits over several drivers.
     - `progress`: called after each window with the number of events read so far.
     - `max_rows`: the largest number of events in a window. None means that only the size limits a window.
     """
@@ -58,6 +59,7 @@ class PlanRequest:
     after: Plan | None = None
     keep_planner: bool = False
     span: Callable[[int, int], tuple[int, int]] = lambda first_ns, last_ns: (first_ns, last_ns)
+    lists_tables: bool = False
     progress: Callable[[int], None] = lambda events: None
     max_rows: int | None = None
 
@@ -67,6 +69,7 @@ def make_plan(request: PlanRequest) -> Plan:
     tape, rules, after = request.tape, request.rules, request.after
     plan = Plan(tape, rules, request.spill, files=tape.files("events"), max_rows=request.max_rows)
     plan.collations, plan.catalog = request.collations, request.catalog
+    plan.table_uses = [] if request.lists_tables else None
     name = "plan" if after is None else _go_on(plan, after)
     with ExitStack() as stack:
         con = stack.enter_context(open_planner(plan))

@@ -16,6 +16,7 @@ from .catalog import Catalog
 from .overrides import Overrides
 from .pacing import Amplification, Pace
 from .selection import Selection
+from .table_uses import TableUse
 from .windows import BASE_MEMORY, Measured
 
 NARROW = ("session", "seq", "start_ns", "duration_ns", "command", "class", "actions", "flags", "db", "stmt", "errno")
@@ -78,6 +79,7 @@ class Plan:
     - `catalog`: the target's tables.
     - `prepares_xa`: whether the tape has XA PREPARE.
     - `order_notes`: assumptions of the commit order that the tape does not confirm.
+    - `table_uses`: the tables of the sent events. None if nobody needs them.
     - `piece`: number of the piece of a followed tape; 0 is the piece at the start.
     - `planner`: the database that made the plan, if it is kept for the feed.
     - `max_rows`: the largest number of events in a window. None means that only the size limits a window.
@@ -97,6 +99,7 @@ class Plan:
     order_tables: int = 0
     piece: int = 0
     order_notes: list[str] = field(default_factory=list)
+    table_uses: list[TableUse] | None = None
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     without_id: Counter[str | None] = field(default_factory=Counter)
     ids_unknown: int = 0

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which tape gets each session that has no tape yet? The sessions are distributed from the heaviest to the lightest,
--- first up and then down the list of tapes.
+-- first up and then down the list of tapes. A group of sessions that stay together counts as its first session.
 --
--- Input: the tables loads, dealt (session, share) and turns (turn from 0, share), and the variable tapes.
+-- Input: the tables units (session, load), dealt (session, share) and turns (turn from 0, share), and the variable tapes.
 WITH placed AS (
     SELECT session, row_number() OVER (ORDER BY load DESC, session) - 1 AS place
-    FROM loads
+    FROM units
     ANTI JOIN dealt USING (session)
 ), turned AS (
     SELECT session, CASE

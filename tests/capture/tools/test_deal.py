@@ -3,12 +3,13 @@
 lost or repeated.
 """
 
+import random
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.capture.tools.deal import ONE_BY_ONE, Dealt, choose, deal
+from querytape.capture.tools.deal import LARGEST_GROUP, ONE_BY_ONE, Dealt, choose, deal
 from querytape.capture.tools.verify import verify
 from querytape.common.duck import open_database, small_database
 from querytape.common.errors import InputError
@@ -149,3 +150,93 @@ def test_failed_deal_leaves_no_folder(tape: Path, tmp_path: Path, monkeypatch: p
     with pytest.raises(OSError, match="No space"):
         deal(tape, 2, tmp_path / "a.set")
     assert not (tmp_path / "a.set").exists()
+
+
+def lock_tape(path: Path, chance: random.Random) -> list[dict[str, Any]]:
+    """Write a tape whose sessions read and write random tables of random schemas. Return its events."""
+    events, groups = [], chance.choice([1, 2, 4, 8])
+    for session in range(1, 40):
+        group = chance.randrange(groups)
+        schema = chance.choice(["x", "y"])
+        for number in range(chance.randint(1, 6)):
+            table = f"t{group}" if chance.random() < 0.9 else f"r{chance.randrange(3)}"
+            name = chance.choice([table, f"`{schema}`.`{table}`", f"{schema}.{table}".upper()])
+            writes = table[0] == "t" and chance.random() < 0.4
+            text = f"UPDATE {name} SET a = 1" if writes else f"SELECT a FROM {name}"
+            events.append(
+                {
+                    "session": session,
+                    "statement": text,
+                    "class": "write" if writes else "read",
+                    "db": schema,
+                    "start_ns": T0 + chance.randrange(1000) * MS,
+                    "table": f"{schema}.{table}",
+                    "number": number,
+                }
+            )
+    events.sort(key=lambda event: (event["start_ns"], event["session"]))
+    make_tape(
+        path, [{key: value for key, value in event.items() if key not in ("table", "number")} for event in events]
+    )
+    return events
+
+
+def groups_of(events: list[dict[str, Any]]) -> list[set[int]]:
+    """Return the groups of sessions that use a common written table, found by joining sets one by one."""
+    written = {event["table"] for event in events if event["class"] == "write"}
+    groups: list[set[int]] = []
+    for table in written:
+        joined = {event["session"] for event in events if event["table"] == table}
+        apart = [group for group in groups if not group & joined]
+        groups = [*apart, joined.union(*(group for group in groups if group & joined))]
+    return groups
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_tapes_dealt_by_table_share_no_written_table(seed: int, tmp_path: Path) -> None:
+    """A table that nobody writes may be on every tape. A group with too much load is refused with its tables."""
+    events = lock_tape(tmp_path / "a.tape", random.Random(seed))
+    written = {event["table"] for event in events if event["class"] == "write"}
+    groups = groups_of(events)
+    most = max(sum(event["session"] in group for event in events) for group in groups) / len(events)
+    if most > LARGEST_GROUP / 3:
+        with pytest.raises(InputError, match="must stay together, because they write or lock the same tables: "):
+            deal(tmp_path / "a.tape", 3, tmp_path / "a.set", by_table=True)
+        assert not (tmp_path / "a.set").exists()
+        return
+    dealt = deal(tmp_path / "a.tape", 3, tmp_path / "a.set", by_table=True)
+    where: dict[str, set[str]] = {}
+    for share in dealt.shares:
+        held = open_folder("tape", tmp_path / "a.set" / share.folder)
+        with small_database() as con:
+            sessions = {row[0] for row in con.execute(f"SELECT session FROM {held.source('sessions')}").fetchall()}
+        assert len(sessions) == share.sessions
+        for event in events:
+            if event["session"] in sessions and event["table"] in written:
+                where.setdefault(event["table"], set()).add(share.folder)
+    assert all(len(folders) == 1 for folders in where.values())
+    assert sum(share.sessions for share in dealt.shares) == 39
+    assert dealt.groups == len(groups)
+
+
+def test_sessions_without_a_common_table_are_dealt_like_any_others(tape: Path, tmp_path: Path) -> None:
+    """The tape of read-only sessions has no groups."""
+    events = [
+        {"session": n % 9 + 1, "statement": "SELECT 1 FROM t", "class": "read", "start_ns": T0 + n * MS}
+        for n in range(90)
+    ]
+    make_tape(tmp_path / "a.tape", events)
+    by_table = deal(tmp_path / "a.tape", 3, tmp_path / "a.set", by_table=True)
+    alone = deal(tmp_path / "a.tape", 3, tmp_path / "b.set")
+    assert by_table.shares == alone.shares
+    assert (by_table.groups, alone.groups) == (0, None)
+
+
+@pytest.mark.parametrize("statement", ["CALL refresh()", "START TRANSACTION WITH CONSISTENT SNAPSHOT"])
+def test_statement_with_unknown_tables_prevents_a_deal_by_table(statement: str, tmp_path: Path) -> None:
+    events = [
+        {"session": n % 3 + 1, "statement": f"UPDATE t{n % 3} SET a = 1", "start_ns": T0 + n * MS} for n in range(9)
+    ]
+    make_tape(tmp_path / "a.tape", [*events, {"session": 1, "statement": statement, "start_ns": T0 + 9 * MS}])
+    with pytest.raises(InputError, match="1 session with statements whose tables are unknown"):
+        deal(tmp_path / "a.tape", 3, tmp_path / "a.set", by_table=True)

@@ -5,7 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from querytape.common.errors import InputError
+from querytape.common.errors import InputError, RefusedError
 from querytape.replay.drivers.shares import (
     OWN,
     deal,
@@ -13,12 +13,14 @@ from querytape.replay.drivers.shares import (
     part_of,
     part_options,
     prints_of,
+    refuse_shared_tables,
     refuse_what_needs_all,
     tapes_of,
 )
 from querytape.replay.options import ReplayOptions
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.selection import Selection
+from querytape.replay.plan.table_uses import UNKNOWN, TableUse
 from querytape.schemas import open_folder, tape_id
 from querytape.servers.target import parse_target
 
@@ -73,7 +75,6 @@ def test_share_of_a_tape_set_is_read_as_one_tape(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "given"),
     [
-        ("--order commit", {"commit_order": True}),
         ("max_concurrent_sessions", {"max_concurrent_sessions": 3, "pace": Pace("none")}),
         ("--sessions NUMBER", {"selection": Selection(max_sessions=3)}),
         ("--max-errors", {"max_errors": 0}),
@@ -119,3 +120,13 @@ def test_fingerprints_hide_the_values() -> None:
     mine = prints_of(given, KEY)
     assert "secret" not in str(mine)
     assert all(mine[name] != theirs for name, theirs in prints_of(given, b"j" * 32).items())
+
+
+def test_message_about_shared_tables_names_them_or_the_unknown_statements() -> None:
+    """Drivers that share nothing are accepted."""
+    a, b = TableUse("s", "a", locks=True), TableUse("s", "b", locks=True)
+    refuse_shared_tables([[a], [b], []])
+    with pytest.raises(RefusedError, match=r"one of them writes or locks: s\.a, s\.b\. Make a set with"):
+        refuse_shared_tables([[a, b], [b, a]])
+    with pytest.raises(RefusedError, match="a driver has statements whose tables are unknown"):
+        refuse_shared_tables([[TableUse(None, UNKNOWN, locks=True)], [b]])

@@ -6,8 +6,9 @@ from typing import Any, cast
 import pymysql
 import pytest
 from querytape.common.errors import TargetError
+from querytape.common.groups import join_pairs
 from querytape.native.bindings.statements import Normalizer
-from querytape.replay.plan.catalog import Catalog, hidden_inserts, join_pairs, may_set_off, read_catalog, tables_of
+from querytape.replay.plan.catalog import Catalog, hidden_inserts, may_set_off, read_catalog, tables_of
 from querytape.schemas import ACTIONS
 
 
@@ -35,12 +36,6 @@ def test_tables_of_statements_are_found() -> None:
         tables = tables_of(*normalizer.names(text.encode()), kind, snapshot, catalog)
         assert (None if tables is None else set(tables)) == want, text
     assert tables_of(None, [], "read", False, catalog) is None
-
-
-def test_foreign_key_pairs_in_any_order_make_one_group() -> None:
-    groups = join_pairs([("d", "c"), ("a", "b"), ("c", "b"), ("x", "y")])
-    assert len({groups[name] for name in "abcd"}) == 1
-    assert groups["x"] == groups["y"] != groups["a"]
 
 
 class AnsweringTarget:
@@ -79,7 +74,7 @@ def test_catalog_of_the_target_is_read() -> None:
         "VIEWS": [("Recent", "select * from `items`")],
         "ROUTINES": [("REFRESH", "INSERT INTO items VALUES (1)"), ("tidy", "DELETE FROM items")],
         "TRIGGERS": [("Audit", "INSERT", "CALL Refresh()")],
-        "REFERENTIAL_CONSTRAINTS": [("Items", "ORDERS"), ("orders", "customers")],
+        "REFERENTIAL_CONSTRAINTS": [("Items", "ORDERS", 0), ("orders", "customers", 0), ("Away", "home", 1)],
         "COLUMNS": [("Invoices",), ("ITEMS",)],
     }
     target = AnsweringTarget(answers)
@@ -91,6 +86,7 @@ def test_catalog_of_the_target_is_read() -> None:
     assert sorted(catalog.numbering or ()) == ["invoices", "items", "recent"]
     assert (set(catalog.hidden), catalog.steps) == ({"call refresh", "insert audit"}, (3, 2))
     assert len({catalog.together[name] for name in ("items", "orders", "customers")}) == 1
+    assert catalog.across == {catalog.together["home"]}
     with pytest.raises(TargetError, match=r"cannot list the target's tables: .*SELECT command denied"):
         read_catalog(cast(Any, AnsweringTarget({"fails": []})))
 

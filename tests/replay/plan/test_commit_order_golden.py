@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.replay.plan.catalog import Catalog, join_pairs
+from querytape.common.groups import join_pairs
+from querytape.replay.plan.catalog import Catalog
 from querytape.replay.plan.commit_order import OVERLAP_NS
 from querytape.replay.plan.rules import Rules
 

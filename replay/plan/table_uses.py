@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find the tables that the sent events of a plan use, with their schemas.
+
+Several drivers can keep the order of commits only if no driver uses a table that another driver locks. The plan of the
+order itself compares tables without their schemas, which adds waits inside a driver. Between drivers, a schema for each
+customer must not make all drivers share their tables.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import duckdb
+
+from ...schemas.names import FACT_EXCLUSIVE, FACT_LOCKS, FACT_STATEMENT
+from .catalog import PART, Catalog, bare
+
+UNKNOWN = "*"  # name of the table of statements whose tables are unknown
+USER_LOCKS = "GET_LOCK()"  # name of the table that stands for all user-level locks
+GATHER = "CREATE OR REPLACE TEMP TABLE table_uses (schema VARCHAR, digest_no INTEGER, locks BOOLEAN)"
+# Adds the uses of a window. `facts` stands for the facts of an event (commit_order.py).
+ADD_WINDOW = (
+    f"INSERT INTO table_uses SELECT schema, digest_no, bool_or(facts & {FACT_LOCKS} <> 0) FROM"
+    " (SELECT lower(db) AS schema, digest_no, {facts} AS facts FROM window_events"
+    " LEFT JOIN known_digests USING (digest)"
+    " WHERE reason IS NULL AND class IS NOT NULL AND command <> 'prepare')"
+    f" WHERE facts & {FACT_STATEMENT + FACT_EXCLUSIVE} <> 0 GROUP BY ALL"
+)
+
+NamedTables = tuple[Sequence[str] | None, bool]  # tables of a digest, None if unknown; whether it uses user locks
+
+
+@dataclass(frozen=True)
+class TableUse:
+    """A table that a driver uses. `schema`: None if unknown. `locks`: whether some statement writes or locks rows."""
+
+    schema: str | None
+    name: str
+    locks: bool
+
+
+def uses_of(
+    con: duckdb.DuckDBPyConnection,
+    digests: Sequence[NamedTables],
+    catalog: Catalog,
+) -> list[TableUse]:
+    """Return the tables of all sent events, from the table table_uses.
+
+    `digests`: the tables of each digest number.
+    """
+    found: dict[tuple[str | None, str], bool] = defaultdict(bool)
+    listed = con.execute("SELECT schema, digest_no, bool_or(locks) FROM table_uses GROUP BY ALL").fetchall()
+    for schema, number, locks in listed:
+        named, user_locks = digests[number] if number is not None else (None, False)
+        if user_locks:
+            found["", USER_LOCKS] = True
+        if named is None:
+            found[None, UNKNOWN] |= bool(locks)
+        for name in named or ():
+            found[place_of(name, schema, catalog)] |= bool(locks)
+    return [TableUse(schema, name, locks) for (schema, name), locks in sorted(found.items(), key=str)]
+
+
+def place_of(name: str, schema: str | None, catalog: Catalog) -> tuple[str | None, str]:
+    """Return the schema and the name of a table. `schema` is the default schema of the statement.
+
+    Tables that foreign keys join have the same name. If a key leads into another schema, the schema is None.
+    """
+    parts: list[str] = PART.findall(name)
+    own = parts[-2].strip("`").lower() if len(parts) > 1 else schema
+    table = bare(name)
+    together = catalog.together.get(table, table)
+    return None if together in catalog.across else own, together
+
+
+def shared_tables(drivers: Sequence[Collection[TableUse]]) -> list[str]:
+    """Return the tables that one driver locks and another driver uses, as `schema.name`.
+
+    A table of an unknown schema is in every schema. A statement whose tables are unknown uses the tables of all
+    drivers. If that needs an order between drivers, the first name of the result is UNKNOWN.
+    """
+    schemas: dict[str, set[str | None]] = defaultdict(set)
+    for uses in drivers:
+        for use in uses:
+            schemas[use.name].add(use.schema)
+    using: dict[tuple[str | None, str], set[int]] = defaultdict(set)
+    locked = set()
+    for number, uses in enumerate(drivers):
+        for use in uses:
+            place = None if None in schemas[use.name] else use.schema, use.name
+            using[place].add(number)
+            if use.locks:
+                locked.add(place)
+    shared = [(schema, name) for schema, name in locked if len(using[schema, name]) > 1 and name != UNKNOWN]
+    found = sorted(f"{schema}.{name}" if schema else name for schema, name in shared)
+    return [UNKNOWN, *found] if _orders_unknown(drivers) else found
+
+
+def _orders_unknown(drivers: Sequence[Collection[TableUse]]) -> bool:
+    """Return whether a statement with unknown tables must keep its order with another driver."""
+    for number, uses in enumerate(drivers):
+        others = [use for other, each in enumerate(drivers) if other != number for use in each]
+        for use in uses:
+            if use.name == UNKNOWN and (others if use.locks else any(other.locks for other in others)):
+                return True
+    return False

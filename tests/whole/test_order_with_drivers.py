@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of commits with several drivers. Each customer has a schema with the same tables and hot rows."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from querytape.capture.tools.deal import deal
+from querytape.common.errors import InputError, RefusedError
+from querytape.replay.drivers.lead import replay_by_drivers
+from querytape.replay.drivers.shares import Drivers
+from querytape.replay.plan.overrides import Overrides
+from querytape.replay.plan.pacing import Pace
+from querytape.servers.sandbox import Server
+
+from tests.helpers.live import may_capture, recording
+from tests.helpers.whole import accounting, options
+
+from ..conftest import ServerFactory
+
+CUSTOMERS, CLIENTS, ROUNDS, ROWS = 3, 4, 25, 4
+SCHEMAS = [f"customer{number}" for number in range(CUSTOMERS)]
+
+
+def create(server: Server) -> None:
+    """Create the schemas with the rows before the workload."""
+    server.execute("CREATE DATABASE IF NOT EXISTS shop")  # the default schema of the replay
+    for schema in [*SCHEMAS, "shared"]:
+        server.execute(f"DROP DATABASE IF EXISTS {schema}")
+        server.execute(f"CREATE DATABASE {schema}")
+        server.execute(f"CREATE TABLE {schema}.counter (id INT PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB")
+        server.execute(f"INSERT INTO {schema}.counter VALUES {', '.join(f'({row}, {row})' for row in range(ROWS))}")
+
+
+def rows(server: Server) -> list[Any]:
+    """Return all rows of all schemas."""
+    return [server.execute(f"SELECT * FROM {schema}.counter ORDER BY id") for schema in [*SCHEMAS, "shared"]]
+
+
+def drive(port: int, client: int, joined: bool) -> None:
+    """Run one client of one customer. The result of each transaction depends on the order of the commits.
+
+    Every client reads a table that nobody writes. With `joined`, one client writes it.
+    """
+    rng = random.Random(client)
+    schema = SCHEMAS[client % CUSTOMERS]
+    with pymysql.connect(host="127.0.0.1", port=port, user="root", database=schema, ssl_disabled=True) as con:
+        for _ in range(ROUNDS):
+            first, second = sorted(rng.sample(range(ROWS), 2))
+            with con.cursor() as cursor:
+                cursor.execute("SELECT SUM(n) FROM shared.counter")
+                cursor.execute("BEGIN")
+                cursor.execute(f"UPDATE counter SET n = (n * 3 + {rng.randint(1, 9)}) % 1000003 WHERE id = {first}")
+                cursor.execute(f"UPDATE `{schema}`.counter SET n = (n * 5 + {client}) % 1000003 WHERE id = {second}")
+                cursor.execute("COMMIT")
+                if joined and client == 0:
+                    cursor.execute("UPDATE shared.counter SET n = n + 1 WHERE id = 0")
+
+
+def record(server: Server, tape: Path, joined: bool = False) -> list[Any]:
+    """Record the workload, and return the rows after it. Then create the rows before it again."""
+    create(server)
+    with recording(server.port, tape), ThreadPoolExecutor(CUSTOMERS * CLIENTS) as pool:
+        list(pool.map(lambda client: drive(server.port, client, joined), range(CUSTOMERS * CLIENTS)))
+    original = rows(server)
+    create(server)
+    return original
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+def test_rows_are_equal_after_a_replay_by_three_drivers(
+    kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    may_capture(request)
+    server = server_factory(kind)
+    original = record(server, tmp_path / "t.tape")
+    dealt = deal(tmp_path / "t.tape", 3, tmp_path / "t.set", by_table=True)
+    assert dealt.groups == CUSTOMERS
+    given = options(
+        server,
+        tmp_path / "t.run",
+        pace=Pace("none"),
+        overrides=Overrides(clock=True, ids=True),
+        commit_order=True,
+        order_bound_ns=20_000_000_000,
+    )
+    summary = replay_by_drivers(tmp_path / "t.set", given, Drivers(3))
+    assert rows(server) == original
+    counts = summary.info["accounting"]
+    assert (counts["order_broken"], accounting(summary)[3]) == (0, 0)
+    assert counts["order_waits"] > 0
+
+
+def test_drivers_with_a_common_written_table_are_refused(
+    server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The set is dealt without regard to tables. By table, the tape cannot be dealt, because all sessions are joined."""
+    may_capture(request)
+    server = server_factory("mariadb")
+    record(server, tmp_path / "t.tape", joined=True)
+    deal(tmp_path / "t.tape", 3, tmp_path / "t.set")
+    given = options(server, tmp_path / "t.run", pace=Pace("none"), commit_order=True)
+    with pytest.raises(
+        RefusedError, match=r"tables that one of them writes or locks: customer0\.counter, .*shared\.counter"
+    ):
+        replay_by_drivers(tmp_path / "t.set", given, Drivers(3))
+    assert not (tmp_path / "t.run").exists()
+    with pytest.raises(InputError, match=r"100% of the load must stay together.*customer0\.counter.*with one driver"):
+        deal(tmp_path / "t.tape", 3, tmp_path / "by.set", by_table=True)
