@@ -23,7 +23,7 @@ comparisons ?= 20
 # Of the tests: more than a machine of 2 cores has, for many wait for servers.
 workers ?= 3
 
-.PHONY: help setup names servers demo test-fast test test-long test-c test-native native-tsan pytest-long damages test-latest upgrade lint texts format fuzz mutants bench numbers soak soak-follow volume verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
+.PHONY: help setup names servers demo fleet-demo test-fast test test-long test-c test-native native-tsan pytest-long damages test-latest upgrade lint texts format fuzz mutants bench numbers soak soak-follow volume verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -73,6 +73,9 @@ servers: ## fetch MySQL 5.7, 8.0 and 9, MariaDB 11.8 for the tests into .servers
 
 demo: $(extension) ## record a workload, replay it on two servers, compare
 	@$(bin)/querytape demo
+
+fleet-demo: $(extension) ## replay one tape set with three drivers on three hosts (network namespaces; as root)
+	@rm -rf build/fleet-demo; $(bin)/python -m querytape.demo.fleet build/fleet-demo
 
 # The tiers of tests (docs/testing.md): a test has the marks of what it needs, and `long`.
 pytest := -m pytest -n $(workers) --dist loadfile --no-loadscope-reorder --durations=20

@@ -56,7 +56,7 @@ def run_demo(show: Show, seconds: float = 20, keep: Path | None = None) -> Path:
     needs_mariadb()
     folder = keep or Path(tempfile.mkdtemp(prefix="querytape-demo-"))
     began = time.monotonic()
-    with _demo(show, folder) as demo:
+    with open_demo(show, folder) as demo:
         folder = demo.folder
         data = demo.record(seconds, demo.servers / "before")
         demo.capture()
@@ -78,7 +78,7 @@ def record_demo(show: Show, seconds: float, folder: Path) -> None:
     needs_mariadb()
     if (folder / "data").exists():
         raise QuerytapeError(f"{folder / 'data'} already exists: choose another folder")
-    with _demo(show, folder) as demo:
+    with open_demo(show, folder) as demo:
         demo.record(seconds, demo.folder / "data")
         demo.say(
             f"The slow log is {demo.folder / 'slow.log'}. The data from before the traffic is in {demo.folder / 'data'}"
@@ -92,18 +92,18 @@ def needs_mariadb() -> None:
 
 
 @contextmanager
-def _demo(show: Show, folder: Path) -> "Iterator[_Demo]":
+def open_demo(show: Show, folder: Path) -> "Iterator[Demo]":
     """Make the folders of a demo. Remove the folder of its servers afterwards."""
     folder = folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
     with unwind_on_signals(), ExitStack() as stack:
         servers = private_folder("qt-demo-")
         stack.callback(shutil.rmtree, servers, ignore_errors=True)
-        yield _Demo(show, servers, folder)
+        yield Demo(show, servers, folder)
 
 
 @dataclass(frozen=True)
-class _Demo:
+class Demo:
     """The steps of the demo. `servers` is the folder of its private servers. `folder` is the folder of its results."""
 
     show: Show
@@ -165,7 +165,7 @@ class _Demo:
                 self.say(
                     "This server has the data and the configuration of the production server. Any difference is noise."
                 )
-            _warm_up(server)
+            warm_up(server)
             self.querytape(
                 "replay shop.tape",
                 f"--target {server.url('shop')}",
@@ -185,17 +185,21 @@ class _Demo:
 
         Raises QuerytapeError if the exit code of the command is not in `accepted`.
         """
-        lines = ["$ querytape"]
+        self.show_command("$ querytape", *parts)
+        arguments = " ".join(parts).split()
+        code = run_to_its_end([sys.executable, "-m", "querytape", *arguments], self.folder)
+        if code not in accepted:
+            raise QuerytapeError(f"`querytape {arguments[0]}` in the demo ended with exit code {code}")
+
+    def show_command(self, program: str, *parts: str) -> None:
+        """Print a command, wrapped to the terminal's width between its parts."""
+        lines = [program]
         for part in parts:
             if len(lines[-1]) + len(part) < WIDTH - 2:
                 lines[-1] += f" {part}"
             else:
                 lines.append(f"    {part}")
         self.show("\n" + " \\\n".join(lines) + "\n", "command")
-        arguments = " ".join(parts).split()
-        code = run_to_its_end([sys.executable, "-m", "querytape", *arguments], self.folder)
-        if code not in accepted:
-            raise QuerytapeError(f"`querytape {arguments[0]}` in the demo ended with exit code {code}")
 
     def title(self, number: int, text: str) -> None:
         """Print the title of a step."""
@@ -224,7 +228,7 @@ def run_to_its_end(words: list[str], folder: Path) -> int:
             raise
 
 
-def _warm_up(server: Server) -> None:
+def warm_up(server: Server) -> None:
     """Read every table once, so that no replay pays for cold caches."""
     for table in ("customers", "products", "orders", "order_lines"):
         server.execute(f"SELECT COUNT(*) FROM {table}", "shop")

@@ -18,54 +18,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from querytape.demo.hosts import PATIENCE_S, ip, make_bridge, start_on_host
 from querytape.servers.sandbox import Server, start_server
 
 from tests.helpers.primes import prime_set, written
 from tests.helpers.tapes import MS
 
-EPOCHS_S = (10_000, 2_000_000, 30_000_000)  # seconds that each driver's clock is ahead of the lead process
-PATIENCE_S = 90
 PASSWORD = "known-to-each-host"
-
-
-def possible() -> bool:
-    """Return whether this account may create network and time namespaces."""
-    probe = "ip link set lo up && ip link add qt0 type bridge && ip link add qt1 type veth peer name qt2"
-    command = ["unshare", "--net", "--time", "--monotonic", "1000", "sh", "-c", probe]
-    try:
-        return subprocess.run(command, capture_output=True, timeout=30).returncode == 0
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-
-
-def ip(*words: str, inside: str | None = None) -> None:
-    """Run an `ip` command to set up a network. `inside`: the process whose namespace is changed."""
-    enter = ["nsenter", f"--net=/proc/{inside}/ns/net"] if inside else []
-    subprocess.run([*enter, "ip", *words], check=True, timeout=PATIENCE_S)
-
-
-def start_on_host(number: int, command: Sequence[object]) -> "subprocess.Popen[str]":
-    """Run a command on its own host with the address 10.77.0.(10 + number). The link on this side is `port<number>`."""
-    shell = 'echo $$; read go; exec "$@"'
-    namespaces = ["unshare", "--net", "--time", "--monotonic", str(EPOCHS_S[number])]
-    process = subprocess.Popen(
-        [*namespaces, "sh", "-c", shell, "sh", *map(str, command)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    pid = process.stdout.readline().strip()
-    ip("link", "add", f"port{number}", "type", "veth", "peer", "name", "eth0", "netns", pid)
-    ip("addr", "add", f"10.77.0.{10 + number}/24", "dev", "eth0", inside=pid)
-    ip("link", "set", "lo", "up", inside=pid)
-    ip("link", "set", "eth0", "up", inside=pid)
-    ip("link", "set", f"port{number}", "master", "bridge0", "up")
-    process.stdin.write("go\n")
-    process.stdin.flush()
-    return process
 
 
 def first_of_each(server: Server, tapes: Path) -> list[float]:
@@ -179,10 +138,7 @@ def wait_for(lines: list[tuple[float, str]], text: str) -> float:
 
 def main(folder: Path, how: Sequence[str]) -> None:
     """Create the bridge and the server, replay, and write the results."""
-    ip("link", "set", "lo", "up")
-    ip("link", "add", "bridge0", "type", "bridge")
-    ip("addr", "add", "10.77.0.1/24", "dev", "bridge0")
-    ip("link", "set", "bridge0", "up")
+    make_bridge()
     config = {"bind_address": "0.0.0.0", "general_log": "ON", "log_output": "TABLE", "skip_name_resolve": "ON"}
     with start_server("mariadb", config=config) as server:
         server.execute("CREATE DATABASE shop")

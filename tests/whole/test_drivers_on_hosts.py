@@ -12,9 +12,9 @@ from typing import Any
 
 import duckdb
 import pytest
+from querytape.demo.hosts import EPOCHS_S, possible
 
 from tests.conftest import skip_loudly
-from tests.helpers.hosts import EPOCHS_S, possible
 from tests.helpers.primes import EVENTS, WRITTEN
 
 pytestmark = pytest.mark.long
