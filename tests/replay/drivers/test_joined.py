@@ -2,6 +2,7 @@
 """Tests of drivers that join a lead over the network: admission, encryption and a lost connection."""
 
 import json
+import os
 import re
 import secrets
 import signal
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -47,12 +48,13 @@ def shop(mariadb_factory: Any) -> Server:
 class Program:
     """A lead or a driver, started as a user starts it."""
 
-    def __init__(self, *words: object) -> None:
+    def __init__(self, *words: object, **environment: str) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "querytape", *map(str, words)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            env={**os.environ, **environment},
         )
         self.lines: list[str] = []
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -96,8 +98,8 @@ class Bench:
         safe = ["--allow-writes", "--target-is-disposable", "--partial-ok"]
         return ["--target", target, "--defaults-file", self.logins, *safe]
 
-    def _program(self, *words: object) -> Program:
-        program = Program(*words)
+    def _program(self, *words: object, **environment: str) -> Program:
+        program = Program(*words, **environment)
         self._stack.callback(program.process.kill)
         return program
 
@@ -108,11 +110,17 @@ class Bench:
         return lead, int(lead.saw(r"drivers at 127\.0\.0\.1:(\d+)")[1])
 
     def driver(
-        self, number: int, port: int, *more: object, key: Path | None = None, tapes: Path | None = None
+        self,
+        number: int,
+        port: int,
+        *more: object,
+        key: Path | None = None,
+        tapes: Path | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> Program:
-        """Start a driver that joins the lead."""
+        """Start a driver that joins the lead. `environment`: more variables of the driver."""
         how = ["--join", f"127.0.0.1:{port}", "--join-key", key or self.key, "-o", self.folder / f"part-{number}.run"]
-        return self._program("driver", tapes or self.tapes, *how, *self._given(), *more)
+        return self._program("driver", tapes or self.tapes, *how, *self._given(), *more, **(environment or {}))
 
 
 @pytest.fixture
@@ -120,6 +128,31 @@ def stack() -> Iterator[ExitStack]:
     """A stack that kills all started programs at its end."""
     with ExitStack() as stack:
         yield stack
+
+
+def test_steps_of_a_wall_clock_change_nothing(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """The wall clock of one driver is an hour ahead. During the run, it is set back by two hours."""
+    library, clock = tmp_path / "wall_clock.so", tmp_path / "clock"
+    source = Path(__file__).parents[2] / "helpers" / "wall_clock.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o", library, source], check=True)
+    clock.write_text("3600")
+    bench = Bench(shop, tmp_path, stack, gap_ns=40 * MS)
+    lead, port = bench.lead()
+    faked = {"LD_PRELOAD": str(library), "WALL_CLOCK": str(clock)}
+    asked = [sys.executable, "-c", "import time; print(time.time() - 3600)"]
+    shifted = subprocess.run(asked, env={**os.environ, **faked}, capture_output=True, check=True).stdout
+    assert abs(float(shifted) - time.time()) < 60
+    drivers = [bench.driver(number, port, environment=faked if number == 0 else {}) for number in range(3)]
+    lead.saw("0:01 ")
+    clock.write_text("-3600")
+    code, said = lead.end()
+    assert code == 0, said
+    assert [driver.end()[0] for driver in drivers] == [0, 0, 0]
+    assert written(shop) == WRITTEN
+    assert balanced(bench.run)["executed"] == EVENTS
+    assert query(f"SELECT max(abs(sent_ns - due_ns)) < 60e9 FROM '{bench.run}/outcomes/*.parquet'") == [(True,)]
+    offsets = [driver["offset_ns"] for driver in json.loads((bench.run / "run.json").read_text())["drivers"]]
+    assert max(map(abs, offsets)) < 60e9
 
 
 @pytest.mark.long
