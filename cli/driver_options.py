@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..replay.drivers.launch import Launcher
     from ..replay.drivers.shares import Drivers
 
-MAX_DRIVERS = 99
+MAX_DRIVERS = 500
 # Options of `querytape replay` that only the lead process uses, or that have another value for each driver.
 OF_LEAD = frozenset({"output", "live", "start_at_ns", "host_metrics", "target_slowlog", "follow", "metrics"})
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lead's side: gathers the drivers, starts them together, adds up their reports and writes one run."""
 
+import re
 import secrets
 import time
 from collections.abc import Iterator
@@ -42,6 +43,8 @@ from .shares import (
     refuse_what_needs_all,
     tapes_of,
 )
+
+NUMBERS = re.compile(r"[\d.,]+")
 
 
 class Lead(Gathering):
@@ -186,11 +189,14 @@ class Lead(Gathering):
         return sum({str(member.hello["host"]): int(member.hello["cores"]) for member in self.members}.values())
 
     def _warnings(self) -> list[str]:
+        """Return the warnings of the drivers. Warnings that differ only in their numbers become one warning."""
+        alike: dict[str, list[str]] = {}
+        for member in self.members:
+            for text in (member.info or {"generator": {}})["generator"].get("warnings") or ():
+                alike.setdefault(NUMBERS.sub("", text), []).append(f"{member.name}: {text}")
         return [
-            f"{member.name}: {text}"
-            for member in self.members
-            if member.info is not None
-            for text in member.info["generator"].get("warnings") or ()
+            texts[0] if len(texts) == 1 else f"{texts[0]} (also {plural(len(texts) - 1, 'other driver')})"
+            for texts in alike.values()
         ]
 
     def _partial(self, unknown: int) -> str | None:

@@ -35,15 +35,15 @@ def test_driver_options_are_parsed() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--drivers", "3"], "expected local:N or join:N with N from 1 to 99"),
+        (["--drivers", "3"], "expected local:N or join:N with N from 1 to 500"),
         (["--drivers", "local:0"], "expected local:N or join:N"),
-        (["--drivers", "local:100"], "expected local:N or join:N"),
+        (["--drivers", "local:501"], "expected local:N or join:N"),
         (["--drivers", "local:x"], "expected local:N or join:N"),
         (["--drivers", "ssh:"], "expected ssh:HOST,HOST"),
         (["--drivers", "ssh:a,,b"], "expected ssh:HOST,HOST"),
         (["--drivers", "ssh:a,-oProxyCommand=x"], "expected ssh:HOST,HOST"),
         (["--drivers", "ssh:a, b"], "expected ssh:HOST,HOST"),
-        (["--drivers", "ssh:" + ",".join("a" * 100)], "expected at most 99 hosts, found 100"),
+        (["--drivers", "ssh:" + ",".join("a" * 501)], "expected at most 500 hosts, found 501"),
         (["--drivers", "ssh:a", "--ask-password"], "--drivers ssh with --ask-password: give each host its own"),
         (["--drivers", "ssh:a", "--target", "sandbox:mariadb"], "--target must be a server that the hosts can reach"),
         (["--drivers", "ssh:a", "other.tape"], "give one set of tapes"),

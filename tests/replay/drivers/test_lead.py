@@ -9,13 +9,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from querytape.capture.tools.deal import deal
 from querytape.common.errors import InputError, QuerytapeError, RefusedError, TargetError
 from querytape.replay import Tick, Watcher, replay
-from querytape.replay.drivers.lead import replay_by_drivers
+from querytape.replay.drivers.lead import Lead, replay_by_drivers
 from querytape.replay.drivers.shares import Drivers
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Plan
@@ -315,3 +316,12 @@ def test_drivers_send_their_first_statements_together(
     assert len(first) == 3
     assert query(f"SELECT min(sent_ns) FROM '{summary.path}/outcomes/*.parquet'")[0][0] >= 0
     assert apart < 1.0  # without a common start, the difference would be the start time of a process
+
+
+def test_warnings_of_drivers_that_differ_only_in_numbers_become_one() -> None:
+    """A hundred drivers on a busy machine would else give a hundred lines."""
+    texts = {1: ["1 % were 1.5 ms late", "the queue was full"], 2: ["1 % were 2.25 ms late"], 3: ["1 % were 3 ms late"]}
+    members = [SimpleNamespace(name=f"driver {n}", info={"generator": {"warnings": own}}) for n, own in texts.items()]
+    members.append(SimpleNamespace(name="driver 4", info=None))
+    found = Lead._warnings(SimpleNamespace(members=members))  # type: ignore[arg-type]
+    assert found == ["driver 1: 1 % were 1.5 ms late (also 2 other drivers)", "driver 1: the queue was full"]
