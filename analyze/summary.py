@@ -145,13 +145,17 @@ def _rows(folder: Path, table: str) -> str:
 
 
 def _keep(database: AnalysisDatabase, folder: Path, made_from: dict[str, Any]) -> None:
-    """Write the tables into a folder, in place of an older summary.
+    """Write the tables into a folder, in place of an older summary. Remove what a killed report has left.
 
     If they cannot be written, or something else has the folder's name, nothing changes for the user.
     """
     if folder.exists() and not (folder / INFO).exists():
         return
     made = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
+    for left in folder.parent.glob(f"{folder.name}.*.tmp"):
+        pid = left.suffixes[-2].removeprefix(".")
+        if pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(left, ignore_errors=True)
     try:
         make_private(made)
         enums = {}

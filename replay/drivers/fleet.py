@@ -35,7 +35,7 @@ from .member import Member
 from .merging import Ticks, whole_plan
 from .shares import tapes_of
 
-GATHER_S = 120.0
+GATHER_S, GATHER_A_PAIR_S = 120.0, 2.0  # longest time until all processes have started, fixed and for each pair
 Align = Literal["time", "start"]
 
 
@@ -76,7 +76,7 @@ class Fleet(Gathering):
     def replay(self, folder: Path) -> list[PairEnd]:
         """Replay all pairs. Raises QuerytapeError before any statement is sent."""
         with self._leading():
-            self._start_local(self._orders(), GATHER_S)
+            self._start_local(self._orders(), GATHER_S + GATHER_A_PAIR_S * len(self.pairs))
             self._agree(whole=self.align == "time")
             plan = whole_plan(self.pairs[0].tape, self.pairs[0].options.rules(), folder, self.members)
             plan.events = sum(int((member.planned or {}).get("events") or 0) for member in self.members)

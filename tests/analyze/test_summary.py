@@ -3,6 +3,7 @@
 
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -123,6 +124,18 @@ def test_interrupted_writing_leaves_no_folder(varied: Runs, monkeypatch: pytest.
     with pytest.raises(KeyboardInterrupt):
         report_of(varied)
     assert not [path for path in varied[2][-1].iterdir() if made.FOLDER in path.name]
+
+
+def test_folder_that_a_killed_report_has_left_is_removed(varied: Runs) -> None:
+    """The folder of a report that still runs stays, and so does a folder of the user."""
+    last = varied[2][-1]
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    for name in (dead.pid, os.getppid(), "mine"):
+        (last / f"summary.{name}.tmp").mkdir()
+    report_of(varied)
+    left = {path.name for path in last.glob("summary*")}
+    assert left == {"summary", f"summary.{os.getppid()}.tmp", "summary.mine.tmp"}
 
 
 def test_summary_is_readable_only_by_its_owner(varied: Runs) -> None:

@@ -33,15 +33,6 @@ LOCAL = "querytape.replay.drivers.local_process"  # the module of a local driver
 BOUND_S = 90  # limit for each wait, even on a busy machine
 
 
-@pytest.fixture
-def shop(mariadb: Server) -> Server:
-    """A MariaDB server with an empty table for the statements of the sessions."""
-    mariadb.execute("CREATE DATABASE IF NOT EXISTS shop")
-    mariadb.execute("DROP TABLE IF EXISTS shop.log")
-    mariadb.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
-    return mariadb
-
-
 class At(Watcher):
     """A watcher that acts once, after a given number of seconds of the run."""
 

@@ -25,15 +25,6 @@ BOUND_S = 120
 COMMAND = DriverCommand(("a.set",), "a")
 
 
-@pytest.fixture
-def shop(mariadb: Server) -> Server:
-    """A MariaDB server with an empty table for the statements of the sessions."""
-    mariadb.execute("CREATE DATABASE IF NOT EXISTS shop")
-    mariadb.execute("DROP TABLE IF EXISTS shop.log")
-    mariadb.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
-    return mariadb
-
-
 def variables(folder: Path, **more: str) -> dict[str, str]:
     """Return the environment of a cluster or of a lead process. The home of the nodes is a folder of the test."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}

@@ -24,15 +24,6 @@ BOUND_S = 90
 
 
 @pytest.fixture
-def shop(mariadb: Server) -> Server:
-    """A MariaDB server with an empty table for the statements of the sessions."""
-    mariadb.execute("CREATE DATABASE IF NOT EXISTS shop")
-    mariadb.execute("DROP TABLE IF EXISTS shop.log")
-    mariadb.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
-    return mariadb
-
-
-@pytest.fixture
 def hosts(tmp_path: Path) -> Iterator[SshServer]:
     """Three hosts. Each one has a copy of the set."""
     work = tmp_path / "work"
