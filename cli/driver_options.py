@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 MAX_DRIVERS = 500
 # Options of `querytape replay` that only the lead process uses, or that have another value for each driver.
-OF_LEAD = frozenset({"output", "live", "start_at_ns", "host_metrics", "target_slowlog", "follow", "metrics"})
+OF_LEAD = frozenset(
+    {"output", "live", "start_at_ns", "host_metrics", "summaries", "target_slowlog", "follow", "metrics"}
+)
 
 
 class Place(Parsed[tuple[str, int]]):

@@ -89,6 +89,7 @@ def checked(
         facts, clock = gather(con), read_clock(con)
         read_target = read_target_facts(options)
         catalog = read_catalog(con) if rules.commit_order or rules.overrides.ids else None
+    group.connected(facts)
     options = options.with_steps(source_steps(tape.info), catalog.steps if catalog else None)
     check_logins(options, folder)
     request = PlanRequest(

@@ -8,6 +8,7 @@
 from typing import Any
 
 from ..native.bindings.engine import Engine
+from ..servers.facts import Facts
 from .checks.preflight import Finding
 from .observe.live import LiveRun
 from .observe.ticks import Tick
@@ -61,6 +62,9 @@ class ReplayGroup:
         The arguments are the first and last moment of this replay's tape.
         """
         return first_ns, last_ns
+
+    def connected(self, facts: Facts) -> None:
+        """Called with the properties of the target, before the tape is planned."""
 
     def about(self) -> dict[str, Any]:
         """Return the run.json fields that identify the group."""

@@ -10,6 +10,7 @@ sessions and source files from the start. The set adds an offset to the numbers 
 """
 
 import hashlib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -171,3 +172,9 @@ def _ask(path: Path, query: str) -> list[tuple[Any, ...]]:
 def set_id(tapes: Sequence[Folder]) -> str:
     """Return an id of a set of several captures: SHA-256 of the ids of its tapes in order."""
     return hashlib.sha256("\n".join(tape_id(tape.info) for tape in tapes).encode()).hexdigest()
+
+
+def deal_command(tape: Path, count: int) -> str:
+    """Return the command that deals a tape or a set to `count` tapes. The name of the new set differs from `tape`."""
+    name = f"{tape.stem}-{count}.set" if tape.suffix == ".set" else f"{tape.stem}.set"
+    return shlex.join(["querytape", "tape", "deal", str(tape), str(count), "-o", name])

@@ -158,7 +158,7 @@ def _group(con: duckdb.DuckDBPyConnection, count: int) -> int:
     if unknown := [sessions for places, sessions in listed if UNKNOWN in places]:
         raise InputError(
             f"{plural(sum(map(len, unknown)), 'session')} with statements whose tables are unknown (such as CALL)."
-            " Every other session must keep its order with them: replay the tape with one driver"
+            " querytape cannot keep their commit order across drivers: replay the tape with one driver"
         )
     head = join_pairs((places[0], place) for places, _ in listed for place in places)
     first: dict[str, int] = {}

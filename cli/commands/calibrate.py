@@ -11,6 +11,7 @@ from ...replay.calibrate import CalibrationLevel, calibrate
 from ...replay.observe.run_warnings import cache_file
 from ...replay.sizing import Sizing, TapeLoad, sizing, tape_load
 from ...schemas import open_folder
+from ...schemas.tape_set import deal_command
 from ..param_types import Levels
 
 HEAD = "sessions  pace        queries/s  CPU/query  late p50  late p99  asleep p99"
@@ -61,21 +62,21 @@ def calibrate_command(tape: Path | None, sessions: tuple[int, ...]) -> None:
     ]
     click.echo(f"limits of this account and machine: {', '.join(known) or 'none known'}; {results['cores']} cores")
     click.echo(f"calibration written to {cache_file()}")
-    if load is not None:
-        for text in sizing_lines(str(tape), load, sizing(load, results)):
+    if tape is not None and load is not None:
+        for text in sizing_lines(tape, load, sizing(load, results)):
             click.echo(printable(text))
 
 
-def sizing_lines(tape: str, load: TapeLoad, found: Sizing) -> list[str]:
+def sizing_lines(tape: Path, load: TapeLoad, found: Sizing) -> list[str]:
     """Return the lines about a tape: its load, its need, and the command that splits it for several machines."""
     limit, used = next(iter(found.uses.items()))
     lines = [
         f"{tape}: at most {plural(load.per_second, 'event')} in one second, and"
         f" {plural(load.sessions, 'session')} at the same time",
-        f"machines like this one: {found.drivers:,} ({limit}: {used:.0%} of what one machine should do)",
+        f"machines like this one: {found.drivers:,} ({limit}: {used:.2g} times the recommended load)",
     ]
     if found.drivers > 1:
-        lines.append(f"  querytape tape deal {tape} {found.drivers} -o {Path(tape).stem}.set")
+        lines.append(f"  {deal_command(tape, found.drivers)}")
     elif found.speed is not None:
         lines.append(f"  one machine can send these events at up to {found.speed:.3g} times the original speed")
     return lines

@@ -58,7 +58,10 @@ def driver_command(tape: Path, **options: Any) -> int:
     lost later, the driver finishes its schedule and keeps its part. The exit code is 1 if the part is incomplete or was
     not delivered.
     """
-    for name in ("follow", "metrics", "target_slowlog", "start_at_ns", "host_metrics", "summaries"):
+    for name in ("follow", "metrics"):
+        if options[name]:
+            raise click.UsageError(f"--{name} cannot be combined with several drivers")
+    for name in ("target_slowlog", "start_at_ns", "host_metrics", "summaries"):
         if options[name]:
             raise click.UsageError(
                 f"--{name.removesuffix('_ns').replace('_', '-')}: set this option on the lead process"

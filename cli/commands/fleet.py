@@ -46,7 +46,8 @@ Examples:
     type=click.Choice(["time", "start"]),
     default="time",
     show_default=True,
-    help="Keep the time between the tapes' first events (time), or begin all tapes at once (start).",
+    help="Keep the time between the first events of the tapes (time), or send all first events at the same time"
+    " (start).",
 )
 def fleet_command(plan: Path, output: Path, start_at_ns: int | None, align: str) -> int:
     """Replay many tapes at the same time, each against its own target.
@@ -56,8 +57,8 @@ def fleet_command(plan: Path, output: Path, start_at_ns: int | None, align: str)
     Paths are relative to the current folder.
 
     Each pair has its own process and its own run, which is named after the pair (`name`, or the name of the tape). All
-    pairs begin at the same moment, after every pair has been checked. If a pair is refused, no pair sends anything. A
-    pair that is lost later does not stop the other pairs. Ctrl-C ends all runs as partial.
+    runs have the same zero, the first event of all tapes. Every pair is checked before. If a pair is refused, no pair
+    sends anything. A pair that is lost later does not stop the other pairs. Ctrl-C ends all runs as partial.
 
     The exit code is that of the worst pair; see `querytape replay`.
     """

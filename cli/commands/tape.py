@@ -117,7 +117,7 @@ def filter_command(tape: Path, output: Path, **conditions: Any) -> None:
 @click.option(
     "--by-table",
     is_flag=True,
-    help="Keep sessions together that use a table which one of them writes or locks, for --order commit with several"
+    help="Keep sessions together if they share a table that is written or locked. For --order commit with several"
     " drivers.",
 )
 def deal_command(tape: Path, number: int, output: Path, by_table: bool) -> None:
@@ -126,9 +126,8 @@ def deal_command(tape: Path, number: int, output: Path, by_table: bool) -> None:
     A session's load is the mean of its percentage of all events and its percentage of their total duration. No session
     is split, and each session keeps its number. All other commands accept the set or one of its tapes.
 
-    With --by-table, no tape of the set uses a table that another tape writes or locks. The command fails in two cases.
-    Sessions that must stay together have more than 1.2 times the load of a tape, or the tables of a statement are
-    unknown.
+    With --by-table, no tape of the set uses a table that another tape writes or locks. The command fails if the tables
+    of a statement are unknown. It also fails if one group of sessions has more than 1.2 times the mean load of a tape.
     """
     _say_dealt(output, deal(readable_tape(tape), number, output, by_table))
 

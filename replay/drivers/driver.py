@@ -18,6 +18,7 @@ from ...common.errors import InputError, NativeFault, QuerytapeError, RefusedErr
 from ...common.signals import hear
 from ...native.bindings.engine import Engine, State
 from ...schemas import Folder
+from ...servers.facts import Facts
 from ..checks.preflight import Finding
 from ..observe.ticks import Tick
 from ..options import ReplayOptions
@@ -142,6 +143,10 @@ class Driver(Watcher, ReplayGroup):
     def about(self) -> dict[str, Any]:
         """Return the run.json fields that describe the whole run."""
         return self._about
+
+    def connected(self, facts: Facts) -> None:
+        """Report which server the target is."""
+        self._send("server", identity=facts.identity)
 
     def span(self, first_ns: int, last_ns: int) -> tuple[int, int]:
         """Return the first and last time over all drivers. Raises QuerytapeError if the lead process is lost."""

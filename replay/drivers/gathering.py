@@ -24,6 +24,7 @@ LOOK_S = 0.1
 AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # ns from the go message to the start: fixed, and per session
 GOING_SHARE = 0.7  # all drivers must confirm within this fraction of the delay
 LEAVE_S = 10.0
+NOTHING_SENT = ". No event was sent"
 
 
 class Gathering:
@@ -52,7 +53,8 @@ class Gathering:
             for member in self.members:
                 member.send("stop")
             if not self._running and (sent := self._sent_all_the_same()):
-                text = f"{error}. The drivers sent {plural(sent, 'event')} before they stopped"
+                text = str(error).removesuffix(NOTHING_SENT)
+                text = f"{text}. The drivers sent {plural(sent, 'event')} before they stopped"
                 raise QuerytapeError(text) from error
             raise
         finally:
@@ -88,7 +90,7 @@ class Gathering:
                 self._check()
                 if until is not None and time.monotonic() > until:
                     missing = ", ".join(member.name for member in self.members if not done(member))
-                    raise QuerytapeError(f"{missing} did not {what} within {seconds:g} s. No event was sent")
+                    raise QuerytapeError(f"{missing} did not {what} within {seconds:g} s{NOTHING_SENT}")
                 if time.monotonic() - shown > 1:
                     shown = time.monotonic()
                     if what == "plan":
@@ -106,9 +108,7 @@ class Gathering:
             if member.lost is not None:
                 raise QuerytapeError(f"{member.name} was lost before the first event was sent: {member.lost}")
             if member.late is not None:
-                raise QuerytapeError(
-                    f"{member.name} received the start time too late ({member.late}). No event was sent"
-                )
+                raise QuerytapeError(f"{member.name} received the start time too late ({member.late}){NOTHING_SENT}")
         if self.stops:
             raise KeyboardInterrupt
 

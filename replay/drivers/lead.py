@@ -26,7 +26,7 @@ from ..run_folder import RunFolder, new_run, open_storage
 from ..summary import RunSummary, finish
 from ..task import ReplayTask, ask_counters, first_info
 from ..watcher import Watcher
-from .gathering import Gathering
+from .gathering import NOTHING_SENT, Gathering
 from .listener import Expected, Listener
 from .local import Order
 from .lost import write_unreported
@@ -67,6 +67,7 @@ class Lead(Gathering):
         (folder.path / PARTS).mkdir(mode=0o700)
         with self._gathered():
             self.span = self._agree()
+            self._find_other_servers(facts)
             if self.options.commit_order:
                 refuse_shared_tables([member.uses for member in self.members])
             plan = whole_plan(self.tape, self.options.rules(), folder.spill, self.members)
@@ -131,10 +132,19 @@ class Lead(Gathering):
                 while listener.refused:
                     self.watcher.finding(Finding("warning", listener.refused.popleft()))
                 if not member.hello and problem is not None and (why := problem()) is not None:
-                    raise QuerytapeError(f"{why}. No event was sent")
+                    raise QuerytapeError(f"{why}{NOTHING_SENT}")
                 return bool(member.hello)
 
             self._wait("join", joined, self.drivers.gather_s)
+
+    def _find_other_servers(self, facts: Facts) -> None:
+        """Warn if drivers have another target than the lead process. A load balancer may have chosen it."""
+        others = [
+            member.name for member in self.members if member.server and facts.identity not in (None, member.server)
+        ]
+        if others:
+            named = f"{', '.join(others[:3])}{' and others' if len(others) > 3 else ''}"
+            self._find(Finding("warning", f"{named}: the target is another server than the target of the lead process"))
 
     def _find(self, finding: Finding) -> None:
         """Pass each finding on only once, because all drivers check the same target and report the same findings."""

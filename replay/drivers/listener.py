@@ -40,7 +40,7 @@ class Listener:
     """Assigns joining drivers to the members during its `with` block.
 
     - `address`: where it listens. No host in the given address means all addresses of this machine.
-    - `join`: the address for drivers. It has no host if the given address has none.
+    - `join`: the address for drivers. It has no host if the lead process listens on all addresses.
     - `refused`: messages about refused drivers.
     """
 
@@ -52,6 +52,7 @@ class Listener:
         self._lock = threading.Lock()
         self.refused: deque[str] = deque(maxlen=MAX_WAITING)
         try:
+            anywhere = address[0] in ("", "0.0.0.0", "::")
             both = not address[0] and socket.has_dualstack_ipv6()
             family = socket.AF_INET6 if both or ":" in address[0] else socket.AF_INET
             self._socket = socket.create_server(address, family=family, dualstack_ipv6=both)
@@ -59,7 +60,7 @@ class Listener:
             raise InputError(f"--listen {address[0]}:{address[1]}: {error.strerror or error}") from error
         host, port = self._socket.getsockname()[:2]
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        self.join = self.address if address[0] else f":{port}"
+        self.join = f":{port}" if anywhere else self.address
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, name="listener", daemon=True).start()

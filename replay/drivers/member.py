@@ -27,6 +27,7 @@ class Member:
     - `names`: the names of its tapes.
     - `part`: the folder of its files.
     - `label`: its name in messages. Without a label, the name is made from its number and host.
+    - `server`: the identity of its target. None if unknown.
     - `uses`: the tables of its events, if the order of commits is kept.
     - `lost`: why the connection to the driver is lost.
     - `died_ns`: when its process was known to have ended. None if the process may still be running.
@@ -51,6 +52,7 @@ class Member:
         self.findings: deque[dict[str, Any]] = deque()
         self.ticks: deque[dict[str, Any]] = deque()
         self.uses: list[TableUse] = []
+        self.server: str | None = None
         self.at_zero: Offset | None = None
         self._trips: deque[RoundTrip] = deque(maxlen=TRIPS)
         self._receiver = Receiver(part)
@@ -186,6 +188,8 @@ class Member:
             self.span = int(values["first"]), int(values["last"])
         elif message.kind == "finding":
             self.findings.append(values)
+        elif message.kind == "server":
+            self.server = None if values["identity"] is None else str(values["identity"])
         elif message.kind == "uses":
             self.uses += [
                 TableUse(schema and str(schema), str(name), bool(locks)) for schema, name, locks in values["uses"]

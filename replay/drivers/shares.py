@@ -16,7 +16,7 @@ from typing import Any, Literal
 from ...common.errors import InputError, RefusedError
 from ...common.units import plural
 from ...schemas import Folder
-from ...schemas.tape_set import TapeSet
+from ...schemas.tape_set import TapeSet, deal_command
 from ..checks.preflight import listed
 from ..options import ReplayOptions
 from ..plan.table_uses import UNKNOWN, TableUse, shared_tables
@@ -66,7 +66,7 @@ def deal(tape: Folder, drivers: int) -> list[list[str]]:
         kind = f"a set of {plural(len(tapes), 'tape')}" if isinstance(tape, TapeSet) else "one tape"
         raise InputError(
             f"{tape.path}: {drivers:,} drivers need at least {drivers:,} tapes, found {kind}. Make a set first:"
-            f" querytape tape deal {tape.path} {drivers} -o {tape.path.stem}.set"
+            f" {deal_command(tape.path, drivers)}"
         )
     loads, names = [0] * drivers, [[] for _ in range(drivers)]  # type: ignore[var-annotated]
     for each in sorted(tapes, key=lambda one: (-int(one.info["counts"]["events"]), one.path.name)):
@@ -126,11 +126,13 @@ def refuse_shared_tables(drivers: Sequence[Sequence[TableUse]]) -> None:
     if not shared:
         return
     if shared[0] == UNKNOWN:
-        which = "a driver has statements whose tables are unknown (such as CALL, views and triggers)"
-    else:
-        which = f"several drivers use tables that one of them writes or locks: {listed(shared)}"
+        raise RefusedError(
+            "refused: --order commit: a driver has statements whose tables are unknown (such as CALL, views and"
+            " triggers), and other drivers use tables. Replay with one driver"
+        )
     raise RefusedError(
-        f"refused: --order commit: {which}. Make a set with `querytape tape deal --by-table`, or replay with one driver"
+        f"refused: --order commit: several drivers use tables that one of them writes or locks: {listed(shared)}."
+        " Replay with one driver, or deal the tape with --by-table"
     )
 
 

@@ -27,11 +27,11 @@ GIVEN = ["--target", "mysql://a@127.0.0.1/x", "-o", "part.run"]
         (["--join", "h:1", "--join-key", "/nowhere/key"], "the key that drivers and lead process share is missing"),
         (
             ["--join", "h:1", "--follow"],
-            "--follow: set this option on the lead process (querytape replay), not on a driver",
+            "--follow cannot be combined with several drivers",
         ),
         (
             ["--join", "h:1", "--metrics", ":1"],
-            "--metrics: set this option on the lead process (querytape replay), not on a driver",
+            "--metrics cannot be combined with several drivers",
         ),
         (
             ["--join", "h:1", "--start-at", "2026-11-20 12:00"],

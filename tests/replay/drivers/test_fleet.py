@@ -86,6 +86,7 @@ def test_pairs_begin_together_and_keep_the_order_of_their_times(shops: tuple[Ser
     watcher = At()
     planned = pairs(tmp_path, shops)
     ends = replay_fleet(planned, tmp_path / "all.runs", watcher)
+    assert [end.problem for end in ends] == [None] * 3
     assert all_written(shops) == WRITTEN
     infos = [info_of(end) for end in ends]
     assert sum(info["accounting"]["executed"] for info in infos) == EVENTS

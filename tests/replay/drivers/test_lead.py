@@ -16,11 +16,13 @@ import pytest
 from querytape.capture.tools.deal import deal
 from querytape.common.errors import InputError, QuerytapeError, RefusedError, TargetError
 from querytape.replay import Tick, Watcher, replay
+from querytape.replay.checks.preflight import Finding
 from querytape.replay.drivers.lead import Lead, replay_by_drivers
 from querytape.replay.drivers.shares import Drivers
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Plan
 from querytape.replay.plan.selection import Selection
+from querytape.servers.facts import Facts
 from querytape.servers.sandbox import Server
 
 from tests.helpers.primes import EVENTS, WRITTEN, balanced, prime_set, written
@@ -193,7 +195,7 @@ def test_impossible_work_for_several_drivers_is_refused(shop: Server, tmp_path: 
     with pytest.raises(InputError, match=r"--max-idle cannot be used with several drivers"):
         replay_by_drivers(tapes, capped, Drivers(2))
     ordered = options(shop, tmp_path / "a.run", partial_ok=True, commit_order=True)
-    with pytest.raises(RefusedError, match=r"one of them writes or locks: shop\.log\. Make a set"):
+    with pytest.raises(RefusedError, match=r"one of them writes or locks: shop\.log\. Replay with one"):
         replay_by_drivers(tapes, ordered, Drivers(2))
     refused = options(shop, tmp_path / "a.run", partial_ok=True, target_is_disposable=False)
     with pytest.raises(RefusedError, match="target-is-disposable"):
@@ -316,3 +318,20 @@ def test_warnings_of_drivers_that_differ_only_in_numbers_become_one() -> None:
     members.append(SimpleNamespace(name="driver 4", info=None))
     found = Lead._warnings(SimpleNamespace(members=members))  # type: ignore[arg-type]
     assert found == ["driver 1: 1 % were 1.5 ms late (also 2 other drivers)", "driver 1: the queue was full"]
+
+
+def test_driver_with_another_target_is_a_warning() -> None:
+    """An unknown server is no reason for a warning."""
+    found: list[Finding] = []
+    servers = {1: "a", 2: "b", 3: None, 4: "b", 5: "b", 6: "b"}
+    members = [SimpleNamespace(name=f"driver {number}", server=server) for number, server in servers.items()]
+    lead = SimpleNamespace(members=members, _find=found.append)
+    Lead._find_other_servers(lead, Facts("x", identity="a"))  # type: ignore[arg-type]
+    assert [(finding.severity, finding.text) for finding in found] == [
+        (
+            "warning",
+            "driver 2, driver 4, driver 5 and others: the target is another server than the target of the lead process",
+        )
+    ]
+    Lead._find_other_servers(lead, Facts("x"))  # type: ignore[arg-type]
+    assert len(found) == 1
