@@ -13,15 +13,14 @@ import click
 from ..common.errors import FolderError, InputError
 from ..replay.drivers.fleet import Pair
 from ..schemas import open_folder
+from .output import complete_tape
 from .replay_settings import first_ns, options_of, parse_replay_options, target_of
 
 KEYS = {"replay", "pair"}
 PAIR_KEYS = {"name", "tape", "target", "replay"}
-# Options of a replay that a pair cannot have, with the reason.
-REFUSED = {
-    "start_at_ns": "--start-at belongs to the whole fleet: querytape fleet --start-at",
-    "target_slowlog": "--target-slowlog: capture the slow log of each target instead",
-}
+# Options of `querytape replay` that a plan cannot have.
+FORBIDDEN = {"-o", "--output", "--target", "--start-at", "--target-slowlog", "--follow", "--metrics", "--live"}
+FORBIDDEN |= {"--no-live", "-h", "--help", "--help-all"}
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,7 @@ class PlannedPair:
         try:
             given = ["--target", self.target, "-o", str(folder / f"{self.name}.run"), *self.words]
             options = parse_replay_options(given)
-            if found := [why for name, why in REFUSED.items() if options[name]]:
-                raise InputError(found[0])
+            complete_tape(self.tape)
             tape = open_folder("tape", self.tape)
             return Pair(self.name, tape, options_of(options, target_of(options, stack), first_ns(self.tape)))
         except click.ClickException as error:
@@ -92,4 +90,7 @@ def _words(path: Path, where: str, values: dict[str, Any]) -> tuple[str, ...]:
     words = values.get("replay", [])
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise InputError(f'{path}: {where}: expected replay = ["--speed", "2"]')
+    for word in words:
+        if word.partition("=")[0] in FORBIDDEN or (word.startswith("-o") and not word.startswith("--")):
+            raise InputError(f"{path}: {where}: {word.partition('=')[0]} is not possible in a plan")
     return tuple(words)

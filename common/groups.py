@@ -10,6 +10,7 @@ def join_pairs(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
 
     def find(name: str) -> str:
         while head.setdefault(name, name) != name:
+            head[name] = head[head[name]]  # shortens the way of later calls
             name = head[name]
         return name
 

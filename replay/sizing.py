@@ -21,10 +21,12 @@ class TapeLoad:
 
     - `per_second`: most events that begin in one second.
     - `sessions`: most sessions at the same time.
+    - `all_sessions`: number of sessions of the tape.
     """
 
     per_second: int
     sessions: int
+    all_sessions: int
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,9 @@ class Sizing:
 def tape_load(tape: Folder) -> TapeLoad:
     """Return the largest load of a tape or a set. Sessions are open from their first event to their last event."""
     with temporary_folder() as folder, open_database(Path(folder)) as con:
-        return TapeLoad(_per_second(con, tape.source("events")), _open(con, tape.source("sessions")))
+        sessions = tape.source("sessions")
+        total = int(con.execute(f"SELECT count(*) FROM {sessions}").fetchall()[0][0])
+        return TapeLoad(_per_second(con, tape.source("events")), _open(con, sessions), total)
 
 
 def _per_second(con: duckdb.DuckDBPyConnection, events: str) -> int:

@@ -180,6 +180,7 @@ PROPERTIES = {
     "sorts": 134217728,
     "joins": 268435456,
     "selects_all": 536870912,
+    "changes_schema": 1073741824,
 }
 COMMANDS = {
     "query": 1,

@@ -75,7 +75,8 @@ SET VARIABLE property_bits = MAP {
     'session_in_condition': 67108864,
     'sorts': 134217728,
     'joins': 268435456,
-    'selects_all': 536870912
+    'selects_all': 536870912,
+    'changes_schema': 1073741824
 };
 SET VARIABLE danger_names = MAP {
     0: 'none',

@@ -12,6 +12,7 @@ from ...replay.observe.run_warnings import cache_file
 from ...replay.sizing import Sizing, TapeLoad, sizing, tape_load
 from ...schemas import open_folder
 from ...schemas.tape_set import deal_command
+from ..output import readable_tape
 from ..param_types import Levels
 
 HEAD = "sessions  pace        queries/s  CPU/query  late p50  late p99  asleep p99"
@@ -53,7 +54,7 @@ def calibrate_command(tape: Path | None, sessions: tuple[int, ...]) -> None:
     Each line shows one run: queries per second, CPU time per query, lateness of events, and lateness of sleeping
     threads. The command takes about half a minute.
     """
-    load = tape_load(open_folder("tape", tape)) if tape else None
+    load = tape_load(open_folder("tape", readable_tape(tape))) if tape else None
     click.echo(HEAD)
     results = calibrate(sessions, lambda level: click.echo(level_line(level)))
     limits = results["limits"]
@@ -75,7 +76,9 @@ def sizing_lines(tape: Path, load: TapeLoad, found: Sizing) -> list[str]:
         f" {plural(load.sessions, 'session')} at the same time",
         f"machines like this one: {found.drivers:,} ({limit}: {used:.2g} times the recommended load)",
     ]
-    if found.drivers > 1:
+    if found.drivers > max(load.all_sessions, 1):
+        lines.append(f"  the tape has only {plural(load.all_sessions, 'session')}, and a session is never split")
+    elif found.drivers > 1:
         lines.append(f"  {deal_command(tape, found.drivers)}")
     elif found.speed is not None:
         lines.append(f"  one machine can send these events at up to {found.speed:.3g} times the original speed")

@@ -194,6 +194,8 @@ static void first_word(struct reader *r, int k)
     r->first_in_brackets = r->depth > 0;
     if (k == QT_K_prepare || k == QT_K_deallocate)
         r->found |= QT_PROPERTY_PREPARES_TEXT;
+    else if (qt_name_is(&r->t, "use"))
+        r->found |= QT_PROPERTY_CHANGES_SCHEMA;
 }
 
 /* Handles BY of ORDER BY and GROUP BY. The keyword table does not contain `order` and `group`. */

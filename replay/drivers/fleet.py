@@ -9,14 +9,14 @@ import json
 import secrets
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from ...common.duck import small_database
 from ...common.errors import InputError
-from ...common.files import new_folder
+from ...common.files import new_folder, remove_folder
 from ...common.signals import stop_on_signals
 from ...schemas import Folder, open_folder
 from ...servers.facts import gather
@@ -78,8 +78,8 @@ class Fleet(Gathering):
         with self._leading():
             self._start_local(self._orders(), GATHER_S + GATHER_A_PAIR_S * len(self.pairs))
             self._agree(whole=self.align == "time")
-            plan = whole_plan(self.pairs[0].tape, self.pairs[0].options.rules(), folder, self.members)
-            plan.events = sum(int((member.planned or {}).get("events") or 0) for member in self.members)
+            events = sum(int((member.planned or {}).get("events") or 0) for member in self.members)
+            plan = whole_plan(self.pairs[0].tape, self.pairs[0].options.rules(), folder, self.members, events)
             self._check_shared_targets()
             self.watcher.planned(plan)
             self._open(plan)
@@ -138,11 +138,14 @@ class Fleet(Gathering):
     def _end(self, pair: Pair, member: Member) -> PairEnd:
         if member.idle:
             return PairEnd(pair.name, None, str((member.failed or {}).get("text")))
-        if member.info is None:
+        path = pair.options.output
+        try:
+            info = json.loads((path / "run.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            info = {}
+        if not info.get("finished"):  # a process that is lost after this line has a complete run
             why = member.lost or str((member.failed or {}).get("text"))
             return PairEnd(pair.name, None, why, sent=member.going)
-        path = pair.options.output
-        info = json.loads((path / "run.json").read_text(encoding="utf-8"))
         with small_database() as con:
             totals = summarise(con, open_folder("run", path))
         return PairEnd(
@@ -170,9 +173,10 @@ def replay_fleet(
     if not pairs:
         raise InputError("a fleet needs at least one pair of tape and target")
     new_folder(folder)
+    fleet = Fleet(pairs, watcher or Watcher(), start_at_ns, align)
     try:
-        return Fleet(pairs, watcher or Watcher(), start_at_ns, align).replay(folder)
+        return fleet.replay(folder)
     except BaseException:
-        with suppress(OSError):
-            folder.rmdir()  # only if no pair has begun
+        if not fleet.sent:
+            remove_folder(folder)
         raise

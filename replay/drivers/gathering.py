@@ -33,6 +33,7 @@ class Gathering:
     - `members`: their records. `news` is notified of each change; see `Member`.
     - `zero_ns`: the start on CLOCK_MONOTONIC of this process. `zero_real_ns`: the start by its wall clock.
     - `stops`: how often the user pressed Ctrl-C.
+    - `sent`: number of events that the drivers sent although the start failed.
     """
 
     def __init__(self, watcher: Watcher, start_at_ns: int | None, stops_if_lost: bool) -> None:
@@ -40,7 +41,7 @@ class Gathering:
         self.news = threading.Condition()
         self.members: list[Member] = []
         self.zero_ns = self.zero_real_ns = 0
-        self.stops = self._stops_sent = 0
+        self.stops = self._stops_sent = self.sent = 0
         self._start_at_ns, self._stops_if_lost = start_at_ns, stops_if_lost
         self._merged = self._running = False
 
@@ -52,9 +53,11 @@ class Gathering:
         except BaseException as error:
             for member in self.members:
                 member.send("stop")
-            if not self._running and (sent := self._sent_all_the_same()):
+            if not self._running:
+                self.sent = self._sent_all_the_same()
+            if not self._running and self.sent:
                 text = str(error).removesuffix(NOTHING_SENT)
-                text = f"{text}. The drivers sent {plural(sent, 'event')} before they stopped"
+                text = f"{text}. The drivers sent {plural(self.sent, 'event')} before they stopped"
                 raise QuerytapeError(text) from error
             raise
         finally:

@@ -37,6 +37,9 @@ def main() -> None:
             status = 0
     except (KeyboardInterrupt, QuerytapeError):
         pass  # the lead process already knows the error, or has ended
+    except RuntimeError as error:
+        if "interrupted" not in str(error).lower():  # DuckDB's error for a query that a signal has ended
+            raise
     sys.exit(status)
 
 

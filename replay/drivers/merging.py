@@ -22,12 +22,12 @@ PLANNED = ("planned", "sessions", "peak_sessions", "ids_unknown", "now_uncertain
 PARTS = "drivers"  # folder of the parts inside the run's folder
 
 
-def whole_plan(tape: Folder, rules: Rules, spill: Path, members: Sequence[Member]) -> Plan:
+def whole_plan(tape: Folder, rules: Rules, spill: Path, members: Sequence[Member], events: int | None = None) -> Plan:
     """Return the sum of all drivers' plans. Only the counts of the plans are added.
 
     The peak number of sessions is the sum over the drivers, which is an upper limit.
     """
-    plan = Plan(tape, rules, spill, events=int(tape.info["counts"]["events"]))
+    plan = Plan(tape, rules, spill, events=int(tape.info["counts"]["events"]) if events is None else events)
     reasons: Counter[tuple[str, str]] = Counter()
     for planned in (member.planned for member in members if member.planned is not None):
         for name in PLANNED:

@@ -84,6 +84,8 @@ def lead_key(path: Path | None, makes: bool = False) -> bytes:
 def _checked(text: bytes, where: str) -> bytes:
     if len(text) < KEY_BYTES:
         raise InputError(f"{where}: expected a key of at least {KEY_BYTES} random characters, found {len(text)}")
+    if len(text.split()) > 1:
+        raise InputError(f"{where}: expected a key without spaces and line breaks")
     return text
 
 

@@ -17,6 +17,6 @@ case $join in
 esac
 "$program" driver "$@" --join "$join" -o "$part.run" >"$part.log" 2>&1 </dev/null
 code=$?
-test $code = 0 || tail -n 5 "$part.log" >&2
-test -e "$part.run" || rm -f "$part.log" # the log stays only with the part
+test $code = 0 || tail -n 5 -- "$part.log" >&2
+test -e "$part.run" || rm -f -- "$part.log" # the log stays only with the part
 exit $code

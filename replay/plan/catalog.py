@@ -18,7 +18,7 @@ from ...common.groups import join_pairs
 from ...servers.target import fault_text
 from .overrides import STEPS, id_steps
 
-PART = re.compile(r"`[^`]*`|[^.`]+")
+PART = re.compile(r"`(?:[^`]|``)*`|[^.`]+")
 OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 WORD = re.compile(r"[\w$]+")
 REPLACE_FUNCTION = re.compile(r"\breplace\s*\(")
@@ -112,10 +112,15 @@ def tables_of(
     return together if together or statement_class in ("read", "session", "transaction") else None
 
 
+def parts_of(name: str) -> list[str]:
+    """Return the parts of a qualified name in a digest, in lower case and without backquotes."""
+    parts: list[str] = PART.findall(name)
+    return [(part[1:-1].replace("``", "`") if part[0] == "`" else part).lower() for part in parts]
+
+
 def bare(name: str) -> str:
     """Return the last part of a qualified name in a digest, in lower case and without backquotes."""
-    parts: list[str] = PART.findall(name)
-    return parts[-1].strip("`").lower()
+    return parts_of(name)[-1]
 
 
 def may_set_off(text: str, names: Iterable[str], calls: Iterable[str]) -> frozenset[str]:

@@ -217,7 +217,8 @@ def _number_tables(
         if user_lock := sum(what for bit, what in USER_LOCKS.items() if properties & bit):
             uses.append((digest_no, TABLE_USER_LOCKS, user_lock))
         tables = tables_of(named, calls, statement_class, snapshot, plan.catalog)
-        of_digests.append((None if tables is None else named, bool(user_lock)))
+        changes_schema = bool(properties & PROPERTIES["changes_schema"])
+        of_digests.append(NamedTables(None if tables is None else named, bool(user_lock), changes_schema))
         if tables is None:
             uses.append((digest_no, TABLE_UNKNOWN, USE_ASKS | USE_ADDS_ROWS))
         else:

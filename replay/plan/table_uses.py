@@ -12,22 +12,34 @@ from dataclasses import dataclass
 
 import duckdb
 
-from ...schemas.names import FACT_EXCLUSIVE, FACT_LOCKS, FACT_STATEMENT
-from .catalog import PART, Catalog, bare
+from ...schemas.names import FACT_LOCKS
+from .catalog import Catalog, parts_of
 
 UNKNOWN = "*"  # name of the table of statements whose tables are unknown
 USER_LOCKS = "GET_LOCK()"  # name of the table that stands for all user-level locks
 GATHER = "CREATE OR REPLACE TEMP TABLE table_uses (schema VARCHAR, digest_no INTEGER, locks BOOLEAN)"
-# Adds the uses of a window. `facts` stands for the facts of an event (commit_order.py).
+# Adds the uses of a window. `facts` stands for the facts of an event (commit_order.py). A SET can read tables, too.
 ADD_WINDOW = (
     f"INSERT INTO table_uses SELECT schema, digest_no, bool_or(facts & {FACT_LOCKS} <> 0) FROM"
-    " (SELECT lower(db) AS schema, digest_no, {facts} AS facts FROM window_events"
+    " (SELECT nullif(lower(db), '') AS schema, digest_no, {facts} AS facts FROM window_events"
     " LEFT JOIN known_digests USING (digest)"
-    " WHERE reason IS NULL AND class IS NOT NULL AND command <> 'prepare')"
-    f" WHERE facts & {FACT_STATEMENT + FACT_EXCLUSIVE} <> 0 GROUP BY ALL"
+    " WHERE reason IS NULL AND class IS NOT NULL AND command <> 'prepare'"
+    " AND (digest_no IS NOT NULL OR class NOT IN ('session', 'transaction'))) GROUP BY ALL"
 )
 
-NamedTables = tuple[Sequence[str] | None, bool]  # tables of a digest, None if unknown; whether it uses user locks
+
+@dataclass(frozen=True)
+class NamedTables:
+    """What a digest uses.
+
+    - `tables`: the named tables. None means that the tables are unknown. A routine can then also write.
+    - `user_locks`: whether it uses user-level locks.
+    - `changes_schema`: whether a USE inside the text changes the default schema.
+    """
+
+    tables: Sequence[str] | None
+    user_locks: bool = False
+    changes_schema: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,13 +63,13 @@ def uses_of(
     found: dict[tuple[str | None, str], bool] = defaultdict(bool)
     listed = con.execute("SELECT schema, digest_no, bool_or(locks) FROM table_uses GROUP BY ALL").fetchall()
     for schema, number, locks in listed:
-        named, user_locks = digests[number] if number is not None else (None, False)
-        if user_locks:
+        named = digests[number] if number is not None else NamedTables(None)
+        if named.user_locks:
             found["", USER_LOCKS] = True
-        if named is None:
-            found[None, UNKNOWN] |= bool(locks)
-        for name in named or ():
-            found[place_of(name, schema, catalog)] |= bool(locks)
+        if named.tables is None:
+            found[None, UNKNOWN] = True
+        for name in named.tables or ():
+            found[place_of(name, None if named.changes_schema else schema, catalog)] |= bool(locks)
     return [TableUse(schema, name, locks) for (schema, name), locks in sorted(found.items(), key=str)]
 
 
@@ -66,9 +78,8 @@ def place_of(name: str, schema: str | None, catalog: Catalog) -> tuple[str | Non
 
     Tables that foreign keys join have the same name. If a key leads into another schema, the schema is None.
     """
-    parts: list[str] = PART.findall(name)
-    own = parts[-2].strip("`").lower() if len(parts) > 1 else schema
-    table = bare(name)
+    parts = parts_of(name)
+    own, table = parts[-2] if len(parts) > 1 else schema, parts[-1]
     together = catalog.together.get(table, table)
     return None if together in catalog.across else own, together
 
@@ -98,9 +109,5 @@ def shared_tables(drivers: Sequence[Collection[TableUse]]) -> list[str]:
 
 def _orders_unknown(drivers: Sequence[Collection[TableUse]]) -> bool:
     """Return whether a statement with unknown tables must keep its order with another driver."""
-    for number, uses in enumerate(drivers):
-        others = [use for other, each in enumerate(drivers) if other != number for use in each]
-        for use in uses:
-            if use.name == UNKNOWN and (others if use.locks else any(other.locks for other in others)):
-                return True
-    return False
+    unknown = [number for number, uses in enumerate(drivers) if any(use.name == UNKNOWN for use in uses)]
+    return bool(unknown) and sum(map(bool, drivers)) > 1

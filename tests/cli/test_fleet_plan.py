@@ -51,6 +51,13 @@ def test_options_of_all_pairs_come_before_those_of_a_pair(tmp_path: Path) -> Non
         ('[[pair]]\ntape = "x"', "pair 1: expected target = TEXT"),
         (f'{PAIR}replay = "--speed 2"', r'pair 1: expected replay = \["--speed", "2"\]'),
         (f"{PAIR}replay = [1]", "pair 1: expected replay"),
+        *(
+            (
+                f'{PAIR}replay = ["--speed", "2", "{word}"]',
+                f"pair 1: {word.partition('=')[0]} is not possible in a plan",
+            )
+            for word in ("-o", "-ox.run", "--target=x", "--start-at", "--follow", "--no-live", "--help", "--metrics=:1")
+        ),
         (f"{PAIR}{PAIR}", "several pairs have the name 'a'"),
         (f'{PAIR}name = "../x"', "pair 1: the name must be a file name"),
         (f'{PAIR}name = ""', "pair 1: the name must be a file name"),
@@ -65,10 +72,7 @@ def test_invalid_plan_is_an_error_that_names_the_place(text: str, message: str, 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ('["--start-at", "2099-01-01 20:00"]', "pair 'a': --start-at belongs to the whole fleet"),
-        ('["--target-slowlog"]', "pair 'a': --target-slowlog: capture the slow log"),
         ('["--drivers", "local:2"]', "pair 'a': No such option"),
-        ('["--follow"]', "pair 'a': --follow works only with `querytape replay`"),
         ('["--speed", "x"]', "pair 'a': .*expected a number such as 1"),
         ("[]", "pair 'a': a.tape: no such tape"),
     ],

@@ -35,7 +35,7 @@ def test_load_is_that_of_a_count_event_by_event(seed: int, tmp_path: Path) -> No
     most = max(
         sum(listed[0] <= at <= listed[-1] for listed in times.values()) for each in times.values() for at in each
     )
-    expected = TapeLoad(max(seconds.values()), most)
+    expected = TapeLoad(max(seconds.values()), most, len(times))
     deal(tmp_path / "t.tape", 3, tmp_path / "t.set")
     assert tape_load(open_folder("tape", tape)) == tape_load(open_folder("tape", tmp_path / "t.set")) == expected
 
@@ -43,13 +43,13 @@ def test_load_is_that_of_a_count_event_by_event(seed: int, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("load", "drivers", "limit"),
     [
-        (TapeLoad(0, 0), 1, "queries/s"),
-        (TapeLoad(70_000, 10), 1, "queries/s"),
-        (TapeLoad(70_001, 10), 2, "queries/s"),
-        (TapeLoad(700_000, 10), 10, "queries/s"),
-        (TapeLoad(1, 10_000), 1, "threads"),
-        (TapeLoad(1, 10_001), 2, "threads"),
-        (TapeLoad(1, 95_000), 10, "threads"),
+        (TapeLoad(0, 0, 99), 1, "queries/s"),
+        (TapeLoad(70_000, 10, 99), 1, "queries/s"),
+        (TapeLoad(70_001, 10, 99), 2, "queries/s"),
+        (TapeLoad(700_000, 10, 99), 10, "queries/s"),
+        (TapeLoad(1, 10_000, 99), 1, "threads"),
+        (TapeLoad(1, 10_001, 99), 2, "threads"),
+        (TapeLoad(1, 95_000, 99), 10, "threads"),
     ],
 )
 def test_scarcest_limit_gives_the_number_of_machines(load: TapeLoad, drivers: int, limit: str) -> None:
@@ -61,7 +61,7 @@ def test_scarcest_limit_gives_the_number_of_machines(load: TapeLoad, drivers: in
 
 
 def test_unknown_limits_are_no_limits() -> None:
-    found = sizing(TapeLoad(7, 1_000_000), calibration(100, **dict.fromkeys(LIMITS)))
+    found = sizing(TapeLoad(7, 1_000_000, 99), calibration(100, **dict.fromkeys(LIMITS)))
     assert found.drivers == 1
     assert found.speed == pytest.approx(10)
-    assert sizing(TapeLoad(0, 0), calibration(100)).speed is None
+    assert sizing(TapeLoad(0, 0, 99), calibration(100)).speed is None

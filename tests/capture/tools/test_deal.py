@@ -14,7 +14,7 @@ from querytape.capture.tools.verify import verify
 from querytape.common.duck import open_database, small_database
 from querytape.common.errors import InputError
 from querytape.replay.calibrate import make_even_tape
-from querytape.schemas import open_folder
+from querytape.schemas import DANGERS, open_folder
 
 from tests.helpers.mixed import mixed_tape
 from tests.helpers.tapes import MS, T0, make_tape
@@ -240,3 +240,48 @@ def test_statement_with_unknown_tables_prevents_a_deal_by_table(statement: str, 
     make_tape(tmp_path / "a.tape", [*events, {"session": 1, "statement": statement, "start_ns": T0 + 9 * MS}])
     with pytest.raises(InputError, match="1 session with statements whose tables are unknown"):
         deal(tmp_path / "a.tape", 3, tmp_path / "a.set", by_table=True)
+
+
+def together(folder: Path, first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Return whether two sessions with these statements stay on one tape. A third session has a table of its own."""
+    events = [
+        {"session": 1, "start_ns": T0, **first},
+        {"session": 2, "start_ns": T0 + MS, **second},
+        *(
+            {"session": 3 + n % 2, "statement": f"UPDATE z{n % 2} SET a = 1", "db": "z", "start_ns": T0 + n * MS}
+            for n in range(20)
+        ),
+    ]
+    make_tape(folder / "a.tape", [{"class": "write", "db": "s", **event} for event in events])
+    deal(folder / "a.tape", 2, folder / "a.set", by_table=True)
+    held = [open_folder("tape", folder / "a.set" / name) for name in ("01.tape", "02.tape")]
+    with small_database() as con:
+        of = [
+            {row[0] for row in con.execute(f"SELECT session FROM {each.source('sessions')}").fetchall()}
+            for each in held
+        ]
+    return any({1, 2} <= sessions for sessions in of)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "joined"),
+    [
+        ("UPDATE t SET a = 1", "UPDATE s.t SET a = 1", True),
+        ("UPDATE `x.t` SET a = 1", "UPDATE s.`x.t` SET a = 1", True),
+        ("UPDATE `a``b` SET a = 1", "UPDATE `S`.`A``B` SET a = 1", True),
+        ("UPDATE t SET a = 1", "UPDATE y.t SET a = 1", False),
+        ("USE y; UPDATE t SET a = 1", "UPDATE y.t SET a = 1", True),
+        ("UPDATE t SET n = 1 WHERE GET_LOCK('a', 0)", "UPDATE t SET n = 2", True),
+        ("UPDATE t SET n = 1 WHERE GET_LOCK('a', 0)", "UPDATE u SET n = 2 WHERE GET_LOCK('b', 0)", True),
+    ],
+)
+def test_sessions_stay_together_by_the_real_names_of_their_tables(
+    first: str, second: str, joined: bool, tmp_path: Path
+) -> None:
+    assert together(tmp_path, {"statement": first}, {"statement": second}) is joined
+
+
+def test_statements_that_no_replay_sends_do_not_prevent_a_deal(tmp_path: Path) -> None:
+    """A dangerous statement without tables, such as KILL, would else join all sessions."""
+    kill = {"statement": "KILL 5", "class": "admin", "flags": DANGERS["kill"] << 16}
+    assert together(tmp_path, kill, {"statement": "UPDATE t SET a = 1"}) in (True, False)

@@ -52,6 +52,7 @@ WRITTEN = {
     "DROP PREPARE s": f"{ALL} prepares_text",
     "DROP TABLE `prepare`": ALL,
     "XA PREPARE 'x'": f"{ALL} prepares_xa",
+    "USE shop; SELECT a FROM t": f"{ALL} changes_schema",
     "XA ROLLBACK 'x'": f"{ALL} ends_xa",
     "SELECT GET_LOCK('a', 1), `release_lock`('b'), get_lock": f"{ALL} explainable frees_user_lock takes_user_lock",
     "DO IS_FREE_LOCK('a')": f"{ALL} looks_at_user_lock session_in_condition",

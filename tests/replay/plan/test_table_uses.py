@@ -3,17 +3,22 @@
 
 import itertools
 import random
+from pathlib import Path
 
 import pytest
 from querytape.replay.plan.catalog import Catalog
+from querytape.replay.plan.rules import Rules
 from querytape.replay.plan.table_uses import UNKNOWN, USER_LOCKS, TableUse, place_of, shared_tables
+
+from tests.helpers.planning import plan_tape
+from tests.helpers.tapes import MS, T0, make_tape
 
 A = TableUse("s", "a", locks=True)
 A_READ = TableUse("s", "a", locks=False)
 OTHER_A = TableUse("t", "a", locks=True)
 ANY_A = TableUse(None, "a", locks=False)
 B = TableUse("s", "b", locks=True)
-WILD, WILD_READ = TableUse(None, UNKNOWN, locks=True), TableUse(None, UNKNOWN, locks=False)
+WILD = TableUse(None, UNKNOWN, locks=True)
 USER_LOCK = TableUse("", USER_LOCKS, locks=True)
 
 
@@ -32,9 +37,6 @@ USER_LOCK = TableUse("", USER_LOCKS, locks=True)
         ([[WILD], []], []),
         ([[WILD, A], []], []),
         ([[WILD], [WILD]], [UNKNOWN]),
-        ([[WILD_READ], [A_READ]], []),
-        ([[WILD_READ], [A]], [UNKNOWN]),
-        ([[WILD_READ], [WILD_READ]], []),
     ],
 )
 def test_shared_tables_are_those_that_a_driver_locks_and_another_uses(
@@ -83,3 +85,57 @@ def test_place_of_a_table_has_the_schema_unless_a_foreign_key_leaves_it(
 ) -> None:
     together = {"child": "child", "parent": "child", "far": "far", "away": "far"}
     assert place_of(name, schema, Catalog(together=together, across=frozenset({"far"}))) == place
+
+
+def uses(
+    tmp_path: Path, statement: str, kind: str, db: str | None = "s", catalog: Catalog | None = None
+) -> list[TableUse]:
+    """Return the tables that the plan of one statement uses, with an UPDATE of the table `other` before it."""
+    events = [
+        {"statement": "UPDATE other SET a = 1", "class": "write", "db": "s", "start_ns": T0},
+        {"statement": statement, "class": kind, "db": db, "start_ns": T0 + MS},
+    ]
+    tape = make_tape(tmp_path / "t.tape", events)
+    rules = Rules(allow_writes=True, commit_order=True)
+    plan = plan_tape(tape, tmp_path, rules, catalog=catalog or Catalog(), lists_tables=True)
+    assert plan.table_uses is not None
+    return [use for use in plan.table_uses if use != TableUse("s", "other", locks=True)]
+
+
+@pytest.mark.parametrize(
+    ("statement", "kind", "found"),
+    [
+        ("SELECT a FROM t", "read", [TableUse("s", "t", locks=False)]),
+        ("SELECT a FROM t FOR UPDATE", "read", [TableUse("s", "t", locks=True)]),
+        ("SET @a = (SELECT n FROM t)", "session", [TableUse("s", "t", locks=False)]),
+        ("SET @a = (SELECT n FROM t FOR UPDATE)", "session", [TableUse("s", "t", locks=True)]),
+        ("SET @a = GET_LOCK('k', 1)", "session", [TableUse("", USER_LOCKS, locks=True)]),
+        (
+            "SELECT GET_LOCK('k', 1), n FROM t",
+            "read",
+            [TableUse("", USER_LOCKS, locks=True), TableUse("s", "t", locks=False)],
+        ),
+        ("USE y; UPDATE t SET n = 1", "write", [TableUse(None, "t", locks=True)]),
+        ("INSERT INTO `S`.`a``b` VALUES (1)", "write", [TableUse("s", "a`b", locks=True)]),
+        ("SELECT f(1)", "read", [TableUse(None, UNKNOWN, locks=True)]),
+        ("SET @a = f(1)", "session", [TableUse(None, UNKNOWN, locks=True)]),
+        ("SELECT n FROM v", "read", [TableUse(None, UNKNOWN, locks=True)]),
+        ("SELECT n FROM `v``w`", "read", [TableUse(None, UNKNOWN, locks=True)]),
+        ("CREATE DATABASE d", "ddl", [TableUse(None, UNKNOWN, locks=True)]),
+        ("SELECT 1", "read", []),
+        ("SET NAMES utf8mb4", "session", []),
+        ("BEGIN", "transaction", []),
+        ("SHOW STATUS", "read", []),
+    ],
+)
+def test_plan_lists_the_tables_of_every_kind_of_statement(
+    statement: str, kind: str, found: list[TableUse], tmp_path: Path
+) -> None:
+    """A SET can read and lock rows. A routine can write any table."""
+    catalog = Catalog(frozenset({"f", "v", "v`w"}))
+    assert sorted(uses(tmp_path, statement, kind, catalog=catalog), key=str) == sorted(found, key=str)
+
+
+@pytest.mark.parametrize("db", [None, ""])
+def test_empty_default_schema_is_unknown(db: str | None, tmp_path: Path) -> None:
+    assert uses(tmp_path, "UPDATE t SET a = 1", "write", db) == [TableUse(None, "t", locks=True)]
