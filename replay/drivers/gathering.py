@@ -80,10 +80,17 @@ class Gathering:
             member.connect(*start_driver(order))
         self._wait("start", lambda member: bool(member.hello), seconds)
 
-    def _wait(self, what: str, done: Callable[[Member], Any], seconds: float | None = None) -> None:
+    def _wait(
+        self,
+        what: str,
+        done: Callable[[Member], Any],
+        seconds: float | None = None,
+        missing: Callable[[], str] | None = None,
+    ) -> None:
         """Wait until `done` is true for every driver.
 
-        Raises QuerytapeError if a driver is lost or the time has passed.
+        `missing`: returns the names of the drivers that are not done, if the members have no names yet. Raises
+        QuerytapeError if a driver is lost or the time has passed.
         """
         until = None if seconds is None else time.monotonic() + seconds
         shown = time.monotonic()
@@ -92,8 +99,10 @@ class Gathering:
                 self._pass_on_findings()
                 self._check()
                 if until is not None and time.monotonic() > until:
-                    missing = ", ".join(member.name for member in self.members if not done(member))
-                    raise QuerytapeError(f"{missing} did not {what} within {seconds:g} s{NOTHING_SENT}")
+                    named = ", ".join(member.name for member in self.members if not done(member))
+                    raise QuerytapeError(
+                        f"{missing() if missing else named} did not {what} within {seconds:g} s{NOTHING_SENT}"
+                    )
                 if time.monotonic() - shown > 1:
                     shown = time.monotonic()
                     if what == "plan":

@@ -55,6 +55,7 @@ def replay_as_driver(
         host=socket.gethostname(),
         pid=os.getpid(),
         cores=len(os.sched_getaffinity(0)),
+        part=options.output.name,
         tape=tape_id(whole.info),
         prints=prints_of(options, key),
     )

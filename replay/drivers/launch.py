@@ -6,7 +6,7 @@ The command is the same for each program: `querytape driver` in a POSIX shell.
 
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,6 +16,16 @@ from typing import Protocol
 from ...common.text import printable
 
 TAKE_KEY = "read -r QUERYTAPE_JOIN_KEY; export QUERYTAPE_JOIN_KEY\n"
+
+
+class Started(Protocol):
+    """Drivers that were started on other hosts. `joined`: names of the parts of the drivers that have joined."""
+
+    def problem(self, joined: Collection[str]) -> str | None:
+        """Return why a driver that has not joined will not join. Return None while it still may."""
+
+    def waiting(self, joined: Collection[str]) -> str:
+        """Return the hosts whose drivers have not joined."""
 
 
 class Launcher(Protocol):
@@ -33,10 +43,8 @@ class Launcher(Protocol):
     def count(self, tapes: int) -> int:
         """Return how many drivers it starts for a set of this many tapes."""
 
-    def started(self, join: str, key: bytes, run: str, count: int) -> AbstractContextManager[Callable[[], str | None]]:
+    def started(self, join: str, key: bytes, run: str, count: int) -> AbstractContextManager["Started"]:
         """Start `count` drivers, and end what started them when the block ends.
-
-        Yields a function that returns why a driver does not join, or None.
 
         - `join`: address of the lead process, `HOST:PORT` or `:PORT`.
         - `run`: the id of the run.
@@ -50,11 +58,15 @@ class DriverCommand:
     words: tuple[str, ...]
     stem: str
 
+    def part(self, number: int, run: str) -> str:
+        """Return the name of the part of driver `number`."""
+        return f"{self.stem}-{run[:8]}-{number}"
+
     def shell(self, number: int, join: str, run: str, before: str = "") -> list[str]:
         """Return the words that start driver `number`. `before` is a part of the script that runs first."""
         own = str(Path(sys.argv[0]).absolute())
         script = before + (files(__package__) / "start_driver.sh").read_text(encoding="utf-8")
-        return ["sh", "-c", script, "sh", f"{self.stem}-{run[:8]}-{number}", join, own, *self.words]
+        return ["sh", "-c", script, "sh", self.part(number, run), join, own, *self.words]
 
     def line(self, number: int, join: str, run: str, before: str = "") -> str:
         """Return the same as one line for the login shell of a host."""

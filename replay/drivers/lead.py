@@ -122,20 +122,24 @@ class Lead(Gathering):
         prints = prints_of(self.options, key)
         expected = Expected(tape_id(self.tape.info), prints, self._run_id)
         with Listener(self.drivers.listen, key, self.members, expected) as listener:
-            drivers, problem = plural(len(self.members), "driver"), None
+            drivers, started = plural(len(self.members), "driver"), None
             text = f"waiting for {drivers} at {listener.address}"
             self._find(Finding("info", text if launcher is None else f"{text}. Starting them on {launcher.where}"))
             if launcher is not None:
-                problem = hosts.enter_context(launcher.started(listener.join, key, self._run_id, len(self.members)))
+                started = hosts.enter_context(launcher.started(listener.join, key, self._run_id, len(self.members)))
+
+            def parts() -> set[str]:
+                return {str(member.hello["part"]) for member in self.members if member.hello}
 
             def joined(member: Member) -> bool:
                 while listener.refused:
                     self.watcher.finding(Finding("warning", listener.refused.popleft()))
-                if not member.hello and problem is not None and (why := problem()) is not None:
+                if not member.hello and started is not None and (why := started.problem(parts())) is not None:
                     raise QuerytapeError(f"{why}{NOTHING_SENT}")
                 return bool(member.hello)
 
-            self._wait("join", joined, self.drivers.gather_s)
+            missing = None if started is None else lambda: started.waiting(parts())
+            self._wait("join", joined, self.drivers.gather_s, missing)
 
     def _find_other_servers(self, facts: Facts) -> None:
         """Warn if drivers have another target than the lead process. A load balancer may have chosen it."""

@@ -118,7 +118,8 @@ class Listener:
                 "welcome", number=member.number, count=len(self._members), names=member.names, run=self._expected.run
             )
         with member.news:
-            member.hello = {"host": host, "pid": hello.get("pid"), "cores": int(hello.get("cores") or 1)}
+            own = {"pid": hello.get("pid"), "cores": int(hello.get("cores") or 1), "part": hello.get("part")}
+            member.hello = {"host": host, **own}
             member.news.notify_all()
         member.connect(channel)
 

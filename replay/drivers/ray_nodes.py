@@ -10,13 +10,14 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...common.errors import InputError, QuerytapeError
+from ...common.units import plural
 from .launch import DriverCommand, why_ended
 
 PLACED_S, LEAVE_S = 60.0, 10.0
@@ -58,7 +59,7 @@ class RayNodes:
         return max(min(sum(bool(node["Alive"]) for node in ray.nodes()), tapes), 1)
 
     @contextmanager
-    def started(self, join: str, key: bytes, run: str, count: int) -> Iterator[Callable[[], str | None]]:
+    def started(self, join: str, key: bytes, run: str, count: int) -> Iterator["StartedByRay"]:
         """Start the drivers; see `Launcher`. Raises QuerytapeError if the cluster has too few free nodes."""
         ray = _ray()
         from ray.util.placement_group import placement_group, remove_placement_group
@@ -75,7 +76,8 @@ class RayNodes:
                 task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy=place)(run_driver)
                 words = self.command.shell(number + 1, join, run)
                 refs.append(task.remote(words, self.insecure))
-            yield lambda: _problem(ray, refs)
+            parts = [f"{self.command.part(number + 1, run)}.run" for number in range(count)]
+            yield StartedByRay(ray, dict(zip(parts, refs, strict=True)), self.where)
         finally:
             with suppress(Exception):
                 ray.wait(refs, num_returns=len(refs), timeout=LEAVE_S)
@@ -98,14 +100,28 @@ def _ray() -> Any:
     return ray
 
 
-def _problem(ray: Any, refs: Sequence[Any]) -> str | None:
-    ended, _ = ray.wait(list(refs), num_returns=len(refs), timeout=0)
-    for ref in ended:
-        try:
-            return why_ended(*ray.get(ref))
-        except Exception as error:
-            return f"the driver task failed: {str(error).strip().splitlines()[-1]}"
-    return None
+@dataclass(frozen=True)
+class StartedByRay:
+    """The tasks; see `Started`. `refs`: the task of each driver, by the name of its part."""
+
+    ray: Any
+    refs: dict[str, Any]
+    where: str
+
+    def problem(self, joined: Collection[str]) -> str | None:
+        """Return why a driver that has not joined will not join."""
+        open_refs = [ref for part, ref in self.refs.items() if part not in joined]
+        ended, _ = self.ray.wait(open_refs, num_returns=len(open_refs), timeout=0) if open_refs else ((), ())
+        for ref in ended:
+            try:
+                return why_ended(*self.ray.get(ref))
+            except Exception as error:
+                return f"the driver task failed: {str(error).strip().splitlines()[-1]}"
+        return None
+
+    def waiting(self, joined: Collection[str]) -> str:
+        """Return where the drivers are that have not joined."""
+        return f"{plural(sum(part not in joined for part in self.refs), 'driver')} on {self.where}"
 
 
 def run_driver(words: Sequence[str], insecure: bool) -> tuple[str, int, str]:

@@ -7,16 +7,68 @@ has joined: it writes into a file of its host, so it survives the end of ssh.
 
 import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from typing import IO
 
 from ...common.errors import InputError
 from .launch import TAKE_KEY, DriverCommand, why_ended
 
-LEAVE_S = 10.0
+LEAVE_S = 5.0
 OPTIONS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
+
+
+class StartedBySsh:
+    """The ssh processes; see `Started`. `begun`: the name of the part, the host, and the process of each driver."""
+
+    def __init__(self) -> None:
+        self.begun: list[tuple[str, str, subprocess.Popen[bytes]]] = []
+        self._said: list[IO[bytes]] = []
+
+    def start(self, part: str, host: str, command: Sequence[str], key: bytes) -> None:
+        """Start ssh without the terminal's Ctrl-C, and give it the key.
+
+        The messages of ssh go to a file, so that ssh never waits for a reader.
+        """
+        said = tempfile.TemporaryFile()  # noqa: SIM115 - `end` closes it
+        self._said.append(said)
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True
+        )
+        self.begun.append((part, host, process))
+        assert process.stdin is not None
+        with suppress(OSError):  # ssh has already ended
+            process.stdin.write(key + b"\n")
+            process.stdin.flush()
+
+    def problem(self, joined: Collection[str]) -> str | None:
+        """Return why a driver that has not joined will not join."""
+        for (part, host, process), said in zip(self.begun, self._said, strict=True):
+            if part not in joined and (code := process.poll()) is not None:
+                said.seek(0)
+                return why_ended(host, code, said.read().decode(errors="replace"))
+        return None
+
+    def waiting(self, joined: Collection[str]) -> str:
+        """Return the hosts whose drivers have not joined."""
+        return ", ".join(host for part, host, _ in self.begun if part not in joined)
+
+    def end(self) -> None:
+        """Wait for ssh, and end it if it waits for a host that no longer answers."""
+        until = time.monotonic() + LEAVE_S
+        for _, _, process in self.begun:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(max(until - time.monotonic(), 0.1))
+        for _, _, process in self.begun:
+            if process.poll() is None:
+                process.kill()
+            with suppress(OSError):
+                process.communicate()
+        for said in self._said:
+            said.close()
 
 
 @dataclass(frozen=True)
@@ -37,49 +89,17 @@ class SshHosts:
         return len(self.hosts)
 
     @contextmanager
-    def started(self, join: str, key: bytes, run: str, count: int) -> Iterator[Callable[[], str | None]]:
+    def started(self, join: str, key: bytes, run: str, count: int) -> Iterator[StartedBySsh]:
         """Start the drivers; see `Launcher`. Raises InputError if this machine has no ssh."""
         program = shutil.which("ssh")
         if program is None:
             raise InputError("--drivers ssh: ssh was not found on this machine")
-        begun: list[tuple[str, subprocess.Popen[bytes]]] = []
-
-        def problem() -> str | None:
-            for host, process in begun:
-                if (code := process.poll()) is not None:
-                    _, said = process.communicate()
-                    return why_ended(host, code, said.decode(errors="replace"))
-            return None
-
+        drivers = StartedBySsh()
         try:
             for number, host in enumerate(self.hosts[:count], 1):
                 line = self.command.line(number, join, run, TAKE_KEY)
-                begun.append((host, _start([program, *OPTIONS, "--", host, line], key)))
-            yield problem
+                part = f"{self.command.part(number, run)}.run"
+                drivers.start(part, host, [program, *OPTIONS, "--", host, line], key)
+            yield drivers
         finally:
-            _end([process for _, process in begun])
-
-
-def _start(command: Sequence[str], key: bytes) -> "subprocess.Popen[bytes]":
-    """Start ssh without the terminal's Ctrl-C, and give it the key."""
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
-    )
-    assert process.stdin is not None
-    with suppress(OSError):  # ssh has already ended
-        process.stdin.write(key + b"\n")
-        process.stdin.flush()
-    return process
-
-
-def _end(processes: "Sequence[subprocess.Popen[bytes]]") -> None:
-    """Wait for ssh, and end it if it waits for a host that no longer answers."""
-    until = time.monotonic() + LEAVE_S
-    for process in processes:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(max(until - time.monotonic(), 0.1))
-    for process in processes:
-        if process.poll() is None:
-            process.kill()
-        with suppress(OSError):
-            process.communicate()
+            drivers.end()

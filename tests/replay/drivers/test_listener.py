@@ -24,7 +24,7 @@ def members(folder: Path, count: int) -> list[Member]:
 def joining(listener: Listener, tape: str = "t", prints: object = PRINTS) -> Channel:
     """Return the connection of a driver that joins with the given tape and option fingerprints."""
     host, _, port = listener.address.rpartition(":")
-    return join((host, int(port)), KEY, host="h", pid=7, cores=2, tape=tape, prints=prints)
+    return join((host, int(port)), KEY, host="h", pid=7, cores=2, part="p.run", tape=tape, prints=prints)
 
 
 def answer(channel: Channel) -> dict[str, object]:
@@ -46,7 +46,7 @@ def test_drivers_are_admitted_one_after_another(tmp_path: Path) -> None:
         assert answer(joining(listener)) == {"kind": "refused", "text": "all 2 drivers have already joined"}
         with wanted[0].news:
             assert wanted[0].news.wait_for(lambda: bool(wanted[0].hello and wanted[1].hello), 20)
-        assert wanted[1].hello == {"host": "h", "pid": 7, "cores": 2}
+        assert wanted[1].hello == {"host": "h", "pid": 7, "cores": 2, "part": "p.run"}
     for channel in there:
         channel.close()
 

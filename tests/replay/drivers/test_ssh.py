@@ -94,6 +94,33 @@ def test_host_without_querytape_is_named(hosts: SshServer, shop: Server) -> None
     assert "the driver on one ended before it joined: querytape was not found on this host" in said
 
 
+def wrap(hosts: SshServer, host: str, before: str) -> None:
+    """Run a shell command before ssh connects to this host."""
+    program = hosts.folder / "bin" / "ssh"
+    text = program.read_text()
+    program.write_text(text.replace("exec", f'case "$*" in *" -- {host} "*) {before} ;; esac\nexec', 1))
+
+
+def test_hanging_host_is_named(hosts: SshServer, shop: Server) -> None:
+    wrap(hosts, "two", "exec sleep 300")
+    process = lead(hosts, shop, "--drivers", "ssh:one,two,three", "--gather", "6s")
+    _, said = process.communicate(timeout=BOUND_S)
+    assert process.returncode != 0
+    assert "querytape: two did not join within 6 s. No event was sent" in said
+    assert left(hosts) == []
+
+
+def test_end_of_ssh_after_its_driver_has_joined_changes_nothing(hosts: SshServer, shop: Server) -> None:
+    """The last driver joins later, so the lead process still waits for it."""
+    wrap(hosts, "three", "sleep 6")
+    process = lead(hosts, shop, "--drivers", "ssh:one,two,three")
+    wait_until(lambda: len(list(hosts.folder.glob("*/*.run"))) == 2, "two drivers that plan their tapes")
+    hosts.cut()
+    _, said = process.communicate(timeout=BOUND_S)
+    assert process.returncode == 0, said
+    assert written(shop) == WRITTEN
+
+
 def test_unknown_host_is_reported_with_the_message_of_ssh(hosts: SshServer, shop: Server) -> None:
     process = lead(hosts, shop, "--drivers", "ssh:one,nowhere.invalid")
     _, said = process.communicate(timeout=BOUND_S)
