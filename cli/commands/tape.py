@@ -142,6 +142,8 @@ def _say_dealt(output: Path, dealt: Dealt) -> None:
     click.echo(f"  the tape with the highest load has {dealt.heaviest:.2f} times the mean load")
     if dealt.groups is not None:
         click.echo(f"  {plural(dealt.groups, 'group')} of sessions stayed together because of their written tables")
+        if dealt.heaviest > EVEN:
+            click.echo("  UNEVEN: a group or a session is never split. Fewer tapes would have a more even load")
     elif dealt.heaviest > EVEN:
         click.echo(
             f"  UNEVEN: session {dealt.heaviest_session:,} has {dealt.heaviest_load:.0%} of the load, and a session"

@@ -85,7 +85,7 @@ class Fleet(Gathering):
             self._open(plan)
             with stop_on_signals(self._stop):
                 self._go(plan)
-                self._running = True
+                self.running = True
                 self._watch(plan, Ticks(TickLog(folder), self.members, self.zero_ns))
         ends = [self._end(pair, member) for pair, member in zip(self.pairs, self.members, strict=True)]
         for text in of_fleet([end.summary.info for end in ends if end.summary is not None]):
@@ -143,7 +143,7 @@ class Fleet(Gathering):
             info = json.loads((path / "run.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             info = {}
-        if not info.get("finished"):  # a process that is lost after this line has a complete run
+        if not info.get("finished"):  # a process can be lost after its run was complete
             why = member.lost or str((member.failed or {}).get("text"))
             return PairEnd(pair.name, None, why, sent=member.going)
         with small_database() as con:
@@ -177,6 +177,6 @@ def replay_fleet(
     try:
         return fleet.replay(folder)
     except BaseException:
-        if not fleet.sent:
+        if not fleet.running and not fleet.sent:  # otherwise the runs are the only record of what was sent
             remove_folder(folder)
         raise

@@ -33,6 +33,7 @@ class Gathering:
     - `members`: their records. `news` is notified of each change; see `Member`.
     - `zero_ns`: the start on CLOCK_MONOTONIC of this process. `zero_real_ns`: the start by its wall clock.
     - `stops`: how often the user pressed Ctrl-C.
+    - `running`: whether all drivers have got the start time.
     - `sent`: number of events that the drivers sent although the start failed.
     """
 
@@ -43,7 +44,7 @@ class Gathering:
         self.zero_ns = self.zero_real_ns = 0
         self.stops = self._stops_sent = self.sent = 0
         self._start_at_ns, self._stops_if_lost = start_at_ns, stops_if_lost
-        self._merged = self._running = False
+        self._merged = self.running = False
 
     @contextmanager
     def _leading(self) -> Iterator[None]:
@@ -53,9 +54,9 @@ class Gathering:
         except BaseException as error:
             for member in self.members:
                 member.send("stop")
-            if not self._running:
+            if not self.running:
                 self.sent = self._sent_all_the_same()
-            if not self._running and self.sent:
+            if self.sent:
                 text = str(error).removesuffix(NOTHING_SENT)
                 text = f"{text}. The drivers sent {plural(self.sent, 'event')} before they stopped"
                 raise QuerytapeError(text) from error

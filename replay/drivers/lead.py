@@ -60,6 +60,7 @@ class Lead(Gathering):
         self.span = (0, 0)
         self._cpu_before = process_cpu_ns()
         self._found: set[str] = set()
+        self._other_servers: list[str] = []
         self._run_id = secrets.token_hex(8)
 
     def replay(self, folder: RunFolder, facts: Facts, read_target: Facts | None) -> RunSummary:
@@ -84,7 +85,7 @@ class Lead(Gathering):
             info, logs = first_info(task) | ask_counters(task), RunLogs(task)
             with stop_on_signals(self._stop):
                 self._go(plan)
-                self._running = True
+                self.running = True
                 info |= {"driver_run": self._run_id, "drivers": [member.as_json() for member in self.members]}
                 folder.write(info)
                 logs.sampler.start()
@@ -148,7 +149,8 @@ class Lead(Gathering):
         ]
         if others:
             named = f"{', '.join(others[:3])}{' and others' if len(others) > 3 else ''}"
-            self._find(Finding("warning", f"{named}: the target is another server than the target of the lead process"))
+            self._other_servers = [f"{named}: the target is another server than the target of the lead process"]
+            self._find(Finding("warning", self._other_servers[0]))
 
     def _find(self, finding: Finding) -> None:
         """Pass each finding on only once, because all drivers check the same target and report the same findings."""
@@ -176,7 +178,7 @@ class Lead(Gathering):
             threads_peak=sum(self._used("threads_peak")),
             cpu_ns=sum(self._used("cpu_ns")) + process_cpu_ns() - self._cpu_before,
             stops=self.stops,
-            drivers=DriversEnd(self._partial(unknown), unknown, self._cores(), self._warnings()),
+            drivers=DriversEnd(self._partial(unknown), unknown, self._cores(), self._other_servers + self._warnings()),
         )
         return finish(ended)
 

@@ -18,7 +18,8 @@ from .catalog import Catalog, parts_of
 UNKNOWN = "*"  # name of the table of statements whose tables are unknown
 USER_LOCKS = "GET_LOCK()"  # name of the table that stands for all user-level locks
 GATHER = "CREATE OR REPLACE TEMP TABLE table_uses (schema VARCHAR, digest_no INTEGER, locks BOOLEAN)"
-# Adds the uses of a window. `facts` stands for the facts of an event (commit_order.py). A SET can read tables, too.
+# ADD_WINDOW adds the uses of a window to this table. `facts` is the SQL of FACTS in commit_order.py. The statement also
+# reads the events of class session, because a SET can read tables.
 ADD_WINDOW = (
     f"INSERT INTO table_uses SELECT schema, digest_no, bool_or(facts & {FACT_LOCKS} <> 0) FROM"
     " (SELECT nullif(lower(db), '') AS schema, digest_no, {facts} AS facts FROM window_events"
@@ -104,10 +105,5 @@ def shared_tables(drivers: Sequence[Collection[TableUse]]) -> list[str]:
                 locked.add(place)
     shared = [(schema, name) for schema, name in locked if len(using[schema, name]) > 1 and name != UNKNOWN]
     found = sorted(f"{schema}.{name}" if schema else name for schema, name in shared)
-    return [UNKNOWN, *found] if _orders_unknown(drivers) else found
-
-
-def _orders_unknown(drivers: Sequence[Collection[TableUse]]) -> bool:
-    """Return whether a statement with unknown tables must keep its order with another driver."""
-    unknown = [number for number, uses in enumerate(drivers) if any(use.name == UNKNOWN for use in uses)]
-    return bool(unknown) and sum(map(bool, drivers)) > 1
+    unknown = any(use.name == UNKNOWN for uses in drivers for use in uses)
+    return [UNKNOWN, *found] if unknown and sum(map(bool, drivers)) > 1 else found

@@ -187,6 +187,22 @@ def test_pair_without_events_to_send_does_not_stop_the_others(shops: tuple[Serve
     assert [info_of(end)["partial"] for end in ends[1:]] == [None, None]
 
 
+@pytest.mark.server
+def test_error_after_the_start_keeps_the_runs(
+    shops: tuple[Server, Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runs are the only record of what was sent."""
+
+    def fail(*_: object) -> None:
+        raise QuerytapeError("the disk is full")
+
+    monkeypatch.setattr("querytape.replay.drivers.fleet.summarise", fail)
+    with pytest.raises(QuerytapeError, match="the disk is full"):
+        replay_fleet(pairs(tmp_path, shops), tmp_path / "all.runs")
+    for name in NAMES:
+        assert json.loads((tmp_path / "all.runs" / f"{name}.run" / "run.json").read_text())["finished"]
+
+
 def test_fleet_without_pairs_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least one pair"):
         replay_fleet([], tmp_path / "all.runs")

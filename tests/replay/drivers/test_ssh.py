@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -136,9 +135,7 @@ def test_drivers_finish_after_the_lead_was_killed_and_collect_adds_their_parts(h
     process.send_signal(signal.SIGKILL)
     hosts.cut()
     process.communicate(timeout=BOUND_S)
-    until = time.monotonic() + BOUND_S
-    while any(program.returncode is None for program in hosts.programs) and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_until(lambda: all(program.returncode is not None for program in hosts.programs), "the end of all drivers")
     assert written(shop) == WRITTEN
     parts = [str(path) for host in HOSTS for path in hosts.home(host).glob("*.run")]
     assert len(parts) == 3, left(hosts)
