@@ -66,10 +66,11 @@ $(extension): $(sources) $(venv)/python.stamp
 	fi
 	@touch $@
 
-servers: ## fetch MySQL 5.7, 8.0 and 9, MariaDB 11.8 for the tests into .servers/
+servers: $(venv)/python.stamp ## fetch MySQL 5.7, 8.0 and 9, MariaDB 11.8 for the tests into .servers/, build an S3 server
 	@scripts/setup-system tests
 	@scripts/fetch-debian-server
 	@scripts/fetch-mysql 8.0.31 5.7.22
+	@scripts/go-install github.com/versity/versitygw/cmd/versitygw v1.8.0
 
 demo: $(extension) ## record a workload, replay it on two servers, compare
 	@$(bin)/querytape demo

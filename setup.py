@@ -24,6 +24,7 @@ PARTS = (
     "schemas",
     "serve",
     "servers",
+    "stores",
 )
 PACKAGES = ["", *sorted(".".join(init.parent.parts) for part in PARTS for init in Path(part).rglob("__init__.py"))]
 DATA = ["*.sql", "*.sh", "*.toml", "*.tsv", "sql/*.sql", "sql/*/*.sql", "templates/*"]
@@ -82,7 +83,7 @@ setup(
     install_requires=[
         "duckdb>=2.0,<2.1",  # in the past, a patch release changed query plans for commit order
         "cffi>=2.0",
-        "click>=8.1",
+        "click>=8.5",
         "rich>=13",
         "Jinja2>=3.1",
         "sqlparse>=0.5",
@@ -96,6 +97,7 @@ setup(
     ],
     extras_require={
         "rds": ["boto3>=1.34"],
+        "store": ["obstore>=0.11"],
         "cluster": ["ray>=2.52"],  # the first release with token authentication
         "docs": DOCS,
         "serve": ["starlette>=1.0", "uvicorn>=0.40"],
@@ -129,6 +131,7 @@ setup(
             "pyarrow>=18",
             "uv>=0.9",
             "ray>=2.52",
+            "obstore>=0.11",
             "asyncssh>=2.18",  # an SSH server for the tests
         ],
     },

@@ -60,10 +60,14 @@ class PlansReport:
         return [entry for entry in self.digests if entry["class"] not in (SAME, UNKNOWN)]
 
 
-def build_plans(folder_path: Path, memory: str = "1500MB") -> PlansReport:
-    """Return the report of a plans folder. Raises FolderError if the folder or its tape is missing or damaged."""
+def build_plans(folder_path: Path, memory: str = "1500MB", tape_path: Path | None = None) -> PlansReport:
+    """Return the report of a plans folder. Raises FolderError if the folder or its tape is missing or damaged.
+
+    `tape_path`: the tape of the folder, if it is not at the path that the folder names.
+    """
     folder = open_folder("plans", folder_path)
-    tape = open_folder("tape", Path(str((folder.plans_info.get("tape") or {}).get("path", ""))))
+    known = str((folder.plans_info.get("tape") or {}).get("path", ""))
+    tape = open_folder("tape", tape_path or Path(known))
     check_tape(folder, tape)
     database = open_analysis(memory)
     try:

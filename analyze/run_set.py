@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.errors import InputError
+from ..common.staged import full_name
 from ..schemas import Folder, open_folder
 from ..schemas.folders import tape_id
 from ..schemas.tape_set import Member, TapeSet
@@ -121,7 +122,7 @@ def _together(tape: TapeSet, path: Path, runs: Sequence[Folder], members: Sequen
     info = {
         **infos[0],
         "finished": all(info.get("finished") for info in infos),
-        "tape": {"path": str(tape.path.absolute()), "id": tape_id(tape.info), **_counts(tape)},
+        "tape": {"path": full_name(tape.path), "id": tape_id(tape.info), **_counts(tape)},
         "accounting": _added([info.get("accounting") or {} for info in infos]),
         "plan": _added([info.get("plan") or {} for info in infos]),
         "prepared": _added([info.get("prepared") or {} for info in infos]),

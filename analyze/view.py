@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from ..common.staged import shown_path
 from ..common.units import count, duration, percent, plural
 from ..schemas.result_names import RESULT_KINDS, RESULT_REASONS
 from .findings.causes import reason_text
@@ -234,7 +235,7 @@ def view_of(report: Report) -> View:
     answer = answer_of(report)
     results, hidden = report.answers["results"], len(report.answers["counters"]) - MAX_COUNTERS
     return View(
-        tape=str(report.tape.path),
+        tape=shown_path(report.tape.path),
         reference="A" if report.compares else "the tape",
         runs=tuple(_runs(report)),
         differences=differences_of(report.servers),
@@ -342,7 +343,7 @@ def _runs(report: Report) -> Iterator[RunLine]:
     more = f" (first of {report.rounds} rounds)" if report.rounds > 1 else ""
     for letter, run in zip("AB", report.runs, strict=False):
         about = (str(run.target.get("name") or ""), str(run.target.get("version") or ""))
-        yield RunLine(letter, str(run.path), run.path.name, more, *about, str(run.parameters.get("speed")))
+        yield RunLine(letter, shown_path(run.path), run.path.name, more, *about, str(run.parameters.get("speed")))
 
 
 def _part(part: Part) -> PartLine:

@@ -15,6 +15,7 @@ from ..replay.drivers.fleet import Pair
 from ..schemas import open_folder
 from .output import complete_tape
 from .replay_settings import first_ns, options_of, parse_replay_options, target_of
+from .stored_folders import local_copy
 
 KEYS = {"replay", "pair"}
 PAIR_KEYS = {"name", "tape", "target", "replay"}
@@ -73,7 +74,7 @@ def _pair(path: Path, number: int, values: dict[str, Any], common: tuple[str, ..
     for key in ("tape", "target"):
         if not isinstance(values.get(key), str):
             raise InputError(f"{path}: {where}: expected {key} = TEXT")
-    tape = Path(values["tape"])
+    tape = Path(local_copy(values["tape"], click.get_current_context(silent=True)))
     name = values.get("name", tape.stem)
     if not isinstance(name, str) or not name or name.startswith(".") or "/" in name or not name.isprintable():
         raise InputError(f"{path}: {where}: the name must be a file name, found {name!r}")

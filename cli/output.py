@@ -9,6 +9,7 @@ import click
 from ..common.errors import InputError
 from ..common.exit_codes import ExitCode
 from ..common.files import is_held
+from ..common.staged import address_of, shown_path
 from ..common.text import printable
 from ..common.units import plural, seconds, utc_time
 
@@ -120,10 +121,8 @@ def say_tape(output: Path, info: dict[str, Any]) -> None:
 
     counts = info["counts"]
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in info["problems"].items())
-    click.echo(
-        f"{output}: {', '.join(plural(counts[f'{word}s'], word) for word in ('event', 'session', 'digest', 'problem'))}"
-        f"{f' ({kinds})' if kinds else ''}"
-    )
+    sizes = [plural(counts[f"{word}s"], word) for word in ("event", "session", "digest", "problem")]
+    click.echo(f"{shown_path(output)}: {', '.join(sizes)}{f' ({kinds})' if kinds else ''}")
     if losses := lost_sentence(info):
         click.echo(f"  NOT ALL OF THE INPUT IS ON THE TAPE: {losses}")
     if unsure := unsure_sentence(info):
@@ -176,6 +175,13 @@ def complete_tape(path: Path) -> None:
     if tape.finished:
         return
     info = recover(path)
+    if address := address_of(path):
+        found = plural(info["counts"]["events"], "event")
+        click.echo(
+            f"{address}: the capture is still running, or it was killed. The local copy has {found} that it published",
+            err=True,
+        )
+        return
     click.echo(f"{path}: the capture was killed. Recovered {plural(info['counts']['events'], 'event')}", err=True)
 
 

@@ -28,9 +28,10 @@ from ..common.files import publish, refuse_existing
 from .option_sections import option, untitled
 from .output import console
 from .param_types import Duration, Share
+from .stored_folders import LocalPath
 
-FILE = click.Path(path_type=Path)
-FILE_OR_STDOUT = click.Path(path_type=Path, allow_dash=True)
+FILE = LocalPath()
+FILE_OR_STDOUT = LocalPath(allow_dash=True)
 
 output_options = untitled(
     option("--html", type=FILE, metavar="FILE", help="Write the report as one self-contained HTML file."),

@@ -4,6 +4,7 @@
 from typing import Any
 
 from ..common.exit_codes import ExitCode
+from ..common.staged import shown_path
 from ..common.units import plural, short_duration
 from ..replay import RunSummary
 from ..replay.checks.preflight import unknown_overrides
@@ -81,7 +82,7 @@ def summary_lines(summary: RunSummary) -> list[str]:
     found = [
         *sent_or_not(info),
         *follow_lines(info),
-        f"{summary.path}: {accounting['tape_events']:,} events = {accounting['executed']:,} executed"
+        f"{shown_path(summary.path)}: {accounting['tape_events']:,} events = {accounting['executed']:,} executed"
         f" + {accounting['filtered']:,} filtered + {accounting['skipped']:,} skipped"
         f" + {accounting['not_sent']:,} not sent",
         *([f"  PARTIAL: {info['partial']}"] if info["partial"] else []),

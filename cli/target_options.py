@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declares the `querytape replay` options that select the target, including a private server."""
 
-from pathlib import Path
-
-import click
-
 from ..servers.sandbox_url import SHAPE, Sandbox, parse_sandbox
 from .option_sections import Section, engine_option, option
 from .param_types import Pair, Parsed
 from .server_options import FILE, LOGIN, TLS
+from .stored_folders import NewFolder, StoredFolder
 
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+FOLDER = StoredFolder(exists=True, file_okay=False)
 
 
 class TargetUrl(Parsed[str | Sandbox]):
@@ -33,7 +30,7 @@ TARGET = Section(
             help="Server to replay against: mysql://user@host:3306/db or mysql://user@/db?socket=/path."
             f" {SHAPE} starts a private server for the run, on a copy of a stopped server's data folder.",
         ),
-        option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder for the run."),
+        option("-o", "--output", required=True, type=NewFolder(), help="New folder for the run."),
         option(
             "--reads-to",
             metavar="URL",

@@ -20,6 +20,7 @@ from ..analyze.findings.plans import agreeing
 from ..common.duck import open_database, write_rows
 from ..common.errors import TargetError
 from ..common.files import file_entry, new_folder, write_json
+from ..common.staged import full_name
 from ..common.temporary import temporary_folder
 from ..common.text import printable
 from ..replay.observe.counting import WorkCounter
@@ -111,7 +112,7 @@ def _asked_into(
         "format_version": FORMAT_VERSION,
         "finished": True,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "tape": {"path": str(tape.path.absolute()), "id": tape_id(tape.info)},
+        "tape": {"path": full_name(tape.path), "id": tape_id(tape.info)},
         **{side: each.info for side, each in asked.items()},
         "digests": len(wanted),
         "without_samples": max(of - len(wanted), 0),

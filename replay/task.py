@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from ..common.staged import full_name
 from ..common.version import __version__
 from ..schemas import FORMAT_VERSION, tape_id
 from ..servers.clock import ServerClock
@@ -85,7 +86,7 @@ def tape_info(plan: Plan) -> dict[str, Any]:
     """Return `tape` of run.json."""
     tape = plan.tape
     return {
-        "path": str(tape.path.absolute()),
+        "path": full_name(tape.path),
         "id": tape_id(tape.info),
         "events": plan.events,
         "sessions": (tape.info.get("counts") or {}).get("sessions"),

@@ -20,6 +20,7 @@ import duckdb
 
 from ..common.duck import duck_path, plain_reason, small_database
 from ..common.errors import FolderError
+from ..common.staged import shown_path
 from ..common.units import plural
 from .folders import Folder, count_files, tape_id
 from .parquet_check import check_tables
@@ -177,4 +178,4 @@ def set_id(tapes: Sequence[Folder]) -> str:
 def deal_command(tape: Path, count: int) -> str:
     """Return the command that deals a tape or a set to `count` tapes. The name of the new set differs from `tape`."""
     name = f"{tape.stem}-{count}.set" if tape.suffix == ".set" else f"{tape.stem}.set"
-    return shlex.join(["querytape", "tape", "deal", str(tape), str(count), "-o", name])
+    return shlex.join(["querytape", "tape", "deal", shown_path(tape), str(count), "-o", name])

@@ -30,7 +30,13 @@ KINDS = {"mariadb": "mariadb", "mysql80": "mysql-8.0"}
 NOT_TESTED = "not tested: "
 # STARTED: a program, and the mark of the tests that may start it. GIVEN: a fixture, and the mark of the tests that use
 # it.
-STARTED = {"mariadbd": "server", "mysqld": "server", "chromium": "browser", "google-chrome": "browser"}
+STARTED = {
+    "mariadbd": "server",
+    "mysqld": "server",
+    "versitygw": "server",
+    "chromium": "browser",
+    "google-chrome": "browser",
+}
 GIVEN = {"_shared_servers": "server", "server_factory": "server", "built": "long"}
 OTHER_CONNECTIONS = (
     "SELECT id FROM information_schema.processlist WHERE id <> connection_id() AND command <> 'Daemon'"

@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "schemas": {"common"},
     "native": {"common", "schemas"},
     "servers": {"common"},
+    "stores": {"common"},
     "capture": {"common", "schemas", "native", "servers"},
     "replay": {"common", "schemas", "native", "servers"},
     "analyze": {"common", "schemas", "native"},
@@ -37,6 +38,7 @@ MAY_IMPORT = {
         "demo",
         "metrics",
         "serve",
+        "stores",
     },
 }
 # The layers inside each part, lowest first. A module may import from its own layer and from lower layers. A folder
@@ -88,6 +90,7 @@ LAYERS = {
             "run_lines",
             "server_options",
             "shown_runs",
+            "stored_folders",
             "target_options",
             "view_frame",
             "watchers",

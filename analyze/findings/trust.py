@@ -8,6 +8,7 @@ from shlex import quote
 from statistics import median_high
 from typing import cast
 
+from ...common.staged import shown_path
 from ...common.units import count, duration, plural
 from ...schemas import Folder
 from ...schemas.json_shapes import Accounting, Generator, PlanInfo, PreparedInfo, RunInfo, TapeInfo, Warned
@@ -298,8 +299,8 @@ def what_would_tell(report: Report) -> str:
     targets = " ".join(f"--target {side}={_target(report, side)}" for side in report.sides)
     rounds = max(2 * report.rounds, 5)
     return (
-        f"Repeat the comparison on quiet machines or with more rounds: querytape compare {report.tape.path} {targets}"
-        f" --rounds {rounds} -o again.compare"
+        "Repeat the comparison on quiet machines or with more rounds: querytape compare"
+        f" {shown_path(report.tape.path)} {targets} --rounds {rounds} -o again.compare"
     )
 
 
@@ -324,8 +325,8 @@ def unknown_plans(report: Report) -> Iterator[Finding]:
     yield Finding(
         Severity.INFORMATION,
         f"Query plans are unknown for {len(unknown):,} of {plural(len(slower), 'statement')} that are or may be slower."
-        f" Run querytape plans {report.tape.path} --target a={a} --target b={b} -o again.plans, then report --plans"
-        " again.plans.",
+        f" Run querytape plans {shown_path(report.tape.path)} --target a={a} --target b={b} -o again.plans, then report"
+        " --plans again.plans.",
     )
 
 

@@ -8,6 +8,7 @@ import json
 from dataclasses import asdict
 from typing import Any, cast
 
+from ...common.staged import shown_path
 from ...common.units import plain_micro
 from ..database import Row
 from ..findings.causes import reason_text
@@ -30,10 +31,14 @@ def as_dict(report: Report) -> dict[str, Any]:
     words = (SLOWER, FASTER, SAME, UNSTABLE, INCONCLUSIVE, ERRORS)
     return {
         "report_version": REPORT_VERSION,
-        "tape": {"path": str(report.tape.path), **report.tape.tape_info.get("counts", {}), **_samples_of(report)},
+        "tape": {
+            "path": shown_path(report.tape.path),
+            **report.tape.tape_info.get("counts", {}),
+            **_samples_of(report),
+        },
         "servers": servers_dict(report.servers) if report.compares else None,
         "runs": [
-            {"path": str(run.path), "target": run.run_info.get("target"), "partial": run.run_info.get("partial")}
+            {"path": shown_path(run.path), "target": run.run_info.get("target"), "partial": run.run_info.get("partial")}
             for run in (*report.a, *report.b)
         ],
         "headline": _sentences(answer._asdict()) if answer else None,
@@ -120,12 +125,12 @@ def tape_summary_json(summary: TapeSummary, top: int, samples: bool = False) -> 
     rows = {name: rows[:top] if name in CUT else rows for name, rows in answers.items()}
     workload = summary.workload if samples else without_values(summary.workload)
     indexes = {} if summary.indexes is None else {"indexes": summary.indexes}
-    return _text({"path": str(summary.tape.path), **summary.tape.info, **rows, "workload": workload, **indexes})
+    return _text({"path": shown_path(summary.tape.path), **summary.tape.info, **rows, "workload": workload, **indexes})
 
 
 def tape_difference_json(changed: TapeDifference, top: int) -> str:
     """Return the totals of both tapes, and the digests cut to `top` rows."""
-    tapes = [str(tape.path) for tape in changed.tapes]
+    tapes = [shown_path(tape.path) for tape in changed.tapes]
     return _text({"tapes": tapes, "totals": changed.totals, "digests": changed.digests[:top]})
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from rich.console import Console
 from rich.markup import escape
 
+from ...common.staged import shown_path
 from ...common.text import printable
 from ...common.units import count, duration, percent
 from ..lint.check import Finding, LintResult
@@ -73,7 +74,7 @@ def limits(result: LintResult) -> list[str]:
 def lint_json(result: LintResult) -> str:
     """Return the whole result as JSON."""
     shown: dict[str, Any] = {
-        "tape": str(result.tape.path),
+        "tape": shown_path(result.tape.path),
         "from": str(result.source) if result.source else None,
         "to": str(result.target),
         "rules": result.rules,

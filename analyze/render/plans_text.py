@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
+from ...common.staged import shown_path
 from ...common.text import printable
 from ...common.units import count, plural
 from ...schemas.json_shapes import ServerInfo
@@ -59,7 +60,7 @@ def _unknown(digests: int) -> str:
 
 def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
     """Print the report with at most `top` digests."""
-    console.print(f"[bold]{safe(report.tape.path)}[/]")
+    console.print(f"[bold]{safe(shown_path(report.tape.path))}[/]")
     for side, server in servers_of(report.folder).items():
         console.print(f"  {side.upper()}: {safe(server.get('name'))}, {safe(server.get('version'))}")
     show_servers(differences_of(report.servers), console)
@@ -106,7 +107,7 @@ def plans_dict(report: PlansReport, samples: bool = False) -> dict[str, Any]:
     """
     return {
         "plans_version": PLANS_VERSION,
-        "tape": str(report.tape.path),
+        "tape": shown_path(report.tape.path),
         "headline": headline_of(report),
         "servers": {
             "differences": [each.row() for each in report.servers.differences],

@@ -4,6 +4,7 @@
 from rich.console import Console
 from rich.markup import escape
 
+from ...common.staged import shown_path
 from ...common.units import count, duration, plural, whole_percents
 from ..findings.trust import where_measured
 from ..tape_summary import TapeDifference, TapeSummary
@@ -85,7 +86,7 @@ def show_tape_difference(changed: TapeDifference, console: Console, top: int) ->
     """Print the differences between tape A and a later tape B, with at most `top` statements."""
     for letter, tape, totals in zip("AB", changed.tapes, changed.totals, strict=True):
         console.print(
-            f"[bold]{letter}[/] {safe(tape.path)}: {size_text(totals)} in {seconds_of(totals):,.0f} s"
+            f"[bold]{letter}[/] {safe(shown_path(tape.path))}: {size_text(totals)} in {seconds_of(totals):,.0f} s"
             f" ({count(totals['per_second'])}/s)"
         )
     gone = sum(1 for row in changed.digests if not row["events_b"])

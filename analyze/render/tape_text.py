@@ -6,6 +6,7 @@ The terminal and the page show these sentences. Texts from the tape are made pri
 
 from typing import NamedTuple
 
+from ...common.staged import shown_path
 from ...common.text import printable
 from ...common.units import NS_PER_SECOND, average, count, duration, percent, plural
 from ..findings.trust import where_measured
@@ -25,7 +26,7 @@ class Limit(NamedTuple):
 
 def name_of(summary: TapeSummary) -> str:
     """Return the tape's path, with a note if the tape is a set of tapes."""
-    path = printable(str(summary.tape.tape_info.get("snapshot_of") or summary.tape.path))
+    path = printable(str(summary.tape.tape_info.get("snapshot_of") or shown_path(summary.tape.path)))
     tapes = summary.tape.tape_info.get("tapes")
     return f"{path} (a set of {plural(len(tapes), 'tape')})" if tapes else path
 

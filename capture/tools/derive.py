@@ -16,6 +16,7 @@ import duckdb
 from ...common.duck import write_parquet
 from ...common.errors import InputError
 from ...common.files import write_json
+from ...common.staged import shown_path
 from ...common.units import plural
 from ...common.version import __version__
 from ...schemas import FLAGS, EventFilter, Folder, columns, count_files, ddl, open_folder
@@ -149,7 +150,7 @@ def start_info(folders: Sequence[Folder]) -> dict[str, Any]:
         "server": first.get("server") if same_server else None,
         "log_timezone_ns": first.get("log_timezone_ns"),
         "largest_event": max(int(folder.info.get("largest_event") or 0) for folder in folders),
-        "input": {"tapes": [str(folder.info.get("snapshot_of") or folder.path) for folder in folders]},
+        "input": {"tapes": [str(folder.info.get("snapshot_of") or shown_path(folder.path)) for folder in folders]},
     }
 
 

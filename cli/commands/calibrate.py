@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from ...common.staged import shown_path
 from ...common.text import printable
 from ...common.units import MICRO, plural, short_count, short_duration
 from ...replay.calibrate import CalibrationLevel, calibrate
@@ -14,6 +15,7 @@ from ...schemas import open_folder
 from ...schemas.tape_set import deal_command
 from ..output import readable_tape
 from ..param_types import Levels
+from ..stored_folders import StoredFolder
 
 HEAD = "sessions  pace        queries/s  CPU/query  late p50  late p99  asleep p99"
 
@@ -35,7 +37,7 @@ def level_line(level: CalibrationLevel) -> str:
     "calibrate",
     epilog="\b\nExamples:\n  querytape calibrate --sessions 1,8,64,512\n  querytape calibrate big.tape",
 )
-@click.argument("tape", required=False, type=click.Path(path_type=Path))
+@click.argument("tape", required=False, type=StoredFolder())
 @click.option(
     "--sessions",
     type=Levels(growing=False),
@@ -72,7 +74,7 @@ def sizing_lines(tape: Path, load: TapeLoad, found: Sizing) -> list[str]:
     """Return the lines about a tape: its load, its need, and the command that splits it for several machines."""
     limit, used = next(iter(found.uses.items()))
     lines = [
-        f"{tape}: at most {plural(load.per_second, 'event')} in one second, and"
+        f"{shown_path(tape)}: at most {plural(load.per_second, 'event')} in one second, and"
         f" {plural(load.sessions, 'session')} at the same time",
         f"machines like this one: {found.drivers:,} ({limit}: {used:.2g} times the recommended load)",
     ]

@@ -15,6 +15,7 @@ from ..output import exit_code, say_tape, show_problems
 from ..param_types import Duration, Size, TimeZone
 from ..progress import CaptureProgress
 from ..server_options import LOGIN, TLS, server_of, take_login
+from ..stored_folders import NewFolder
 
 if TYPE_CHECKING:
     from ...capture.source import Endless, Option, SourceKind
@@ -102,9 +103,7 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
     needed = not kind.options or all(option.name != "interface" for option in kind.options)
     parameters: list[click.Parameter] = [
         click.Argument(["files"], nargs=-1, required=needed, metavar="FILE..."),
-        click.Option(
-            ["-o", "--output"], required=True, type=click.Path(path_type=Path), help="New folder for the tape."
-        ),
+        click.Option(["-o", "--output"], required=True, type=NewFolder(), help="New folder for the tape."),
     ]
     if kind.local_times:
         text = (

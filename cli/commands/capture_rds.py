@@ -17,6 +17,7 @@ from ..output import exit_code, say_tape
 from ..param_types import Duration, Size
 from ..progress import CaptureProgress
 from ..server_options import login_options, server_of
+from ..stored_folders import NewFolder
 
 
 @click.command(
@@ -47,7 +48,7 @@ The exit code is 1 if parameters could not be restored.
 """,
 )
 @click.argument("instance", metavar="INSTANCE")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="New folder for the tape.")
+@click.option("-o", "--output", type=NewFolder(), help="New folder for the tape.")
 @click.option("--duration", type=Duration(), default="10m", show_default=True, help="Duration of the capture.")
 @click.option("--poll", type=Duration(), default="5s", show_default=True, help="Interval between downloads of the log.")
 @click.option(

@@ -39,6 +39,7 @@ from ..output import exit_code, say_tape
 from ..param_types import Duration, PerSecond, Size
 from ..progress import CaptureProgress
 from ..server_options import login_options, server_of
+from ..stored_folders import NewFolder
 
 URL = "mysql://USER@HOST:PORT/"
 
@@ -66,7 +67,7 @@ The exit code is 1 if settings could not be restored.
 """,
 )
 @click.argument("url", metavar=URL)
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="New folder for the tape.")
+@click.option("-o", "--output", type=NewFolder(), help="New folder for the tape.")
 @click.option("--duration", type=Duration(), default="10m", show_default=True, help="Duration of the capture.")
 @click.option(
     "--read",

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape collect`: adds the undelivered parts of drivers to their run."""
 
+import json
 import sys
 from pathlib import Path
 
 import click
 
+from ...common.staged import is_address
 from ...common.text import printable
 from ...common.units import plural
+from ..stored_folders import LocalPath, StoredFolder, local_copy
 
 
 @click.command(
@@ -18,8 +21,8 @@ Examples:
   querytape collect big.run part.run    a link was cut
 """,
 )
-@click.argument("run", type=click.Path(path_type=Path))
-@click.argument("parts", nargs=-1, type=click.Path(path_type=Path), metavar="[PART]...")
+@click.argument("run", type=LocalPath())
+@click.argument("parts", nargs=-1, type=StoredFolder(), metavar="[PART]...")
 def collect_command(run: Path, parts: tuple[Path, ...]) -> int:
     """Merge undelivered parts of drivers into their run.
 
@@ -33,7 +36,7 @@ def collect_command(run: Path, parts: tuple[Path, ...]) -> int:
     """
     from ...replay.drivers.collect import collect
 
-    summary = collect(run, parts)
+    summary = collect(run, parts, stored_tape(run))
     counts = summary.info["accounting"]
     if counts["sent_unknown"]:
         click.echo(f"UNKNOWN: the target may have executed {plural(counts['sent_unknown'], 'event')} of a lost driver")
@@ -45,3 +48,12 @@ def collect_command(run: Path, parts: tuple[Path, ...]) -> int:
         click.echo(printable(f"  PARTIAL: {summary.info['partial']}"))
     sys.stdout.flush()
     return 0 if summary.complete else 1
+
+
+def stored_tape(run: Path) -> Path | None:
+    """Return a local copy of the run's tape if the tape is in an object store, otherwise None."""
+    try:
+        named = str(json.loads((run / "run.json").read_text(encoding="utf-8"))["tape"]["path"])
+    except (OSError, ValueError, KeyError, TypeError):  # `collect` reports a damaged run
+        return None
+    return Path(local_copy(named, click.get_current_context())) if is_address(named) else None

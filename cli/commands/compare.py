@@ -25,6 +25,7 @@ from ..output import complete_tape, console
 from ..param_types import Duration
 from ..report_options import give, is_printed, output_options, settings_of
 from ..shown_runs import quick_heading, round_heading, show_round
+from ..stored_folders import LocalPath, StoredFolder
 from ..watchers import LIVE, run_watcher
 
 WITHIN_NS, EACH_NS = 300_000_000_000, 10_000_000_000
@@ -68,7 +69,7 @@ QUERYTAPE_TARGET and QUERYTAPE_RUN.
 The result of --quick is incomplete if the time did not suffice for all reads.
 """,
 )
-@click.argument("tape", required=False, type=click.Path(path_type=Path))
+@click.argument("tape", required=False, type=StoredFolder())
 @click.argument("replay_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- REPLAY OPTIONS]")
 @click.option(
     "--target",
@@ -80,12 +81,12 @@ The result of --quick is incomplete if the time did not suffice for all reads.
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     help="Folder of the comparison. An existing comparison is continued.",
 )
 @click.option(
     "--nightly",
-    type=click.Path(path_type=Path),
+    type=LocalPath(),
     metavar="FOLDER",
     help="Instead of -o: folder for a new comparison, which is named by date and time (UTC). When the new comparison"
     " is complete, older comparisons are removed (--keep).",

@@ -14,6 +14,7 @@ from ..live_lines import LiveLines
 from ..option_sections import Section, SectionedCommand, option
 from ..replay_options import all_sections
 from ..replay_settings import first_ns, options_of, target_of
+from ..stored_folders import StoredFolder
 
 JOIN = Section(
     "The lead",
@@ -42,7 +43,7 @@ and on three hosts, each with a copy of the set and of join.key
       --target mysql://app@10.0.0.7/shop -o part.run
 """,
 )
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=StoredFolder())
 @JOIN.add
 @all_sections
 def driver_command(tape: Path, **options: Any) -> int:

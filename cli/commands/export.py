@@ -11,6 +11,7 @@ from ...capture.tools.export import FORMATS, export
 from ...common.files import publish, refuse_existing
 from ...common.temporary import temporary_folder
 from ..output import readable_tape
+from ..stored_folders import LocalPath, StoredFolder
 
 
 @click.command(
@@ -22,7 +23,7 @@ Examples:
   querytape export shop.tape --format csv -o shop.csv
 """,
 )
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=StoredFolder())
 @click.option(
     "--format",
     "format_",
@@ -31,7 +32,7 @@ Examples:
     show_default=True,
     help="Format of the output.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write. Default: standard output.")
+@click.option("-o", "--output", type=LocalPath(), help="File to write. Default: standard output.")
 def export_command(tape: Path, format_: str, output: Path | None) -> int:
     """Write a tape as a slow log, CSV, JSON lines or SQL.
 

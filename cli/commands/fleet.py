@@ -14,6 +14,7 @@ from ..fleet_plan import read_fleet_plan
 from ..live_lines import LiveLines
 from ..param_types import Moment
 from ..run_lines import exit_code, summary_lines
+from ..stored_folders import NewFolder
 
 if TYPE_CHECKING:
     from ...replay.drivers.fleet import PairEnd
@@ -39,7 +40,7 @@ Examples:
 """,
 )
 @click.argument("plan", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder for the runs.")
+@click.option("-o", "--output", required=True, type=NewFolder(), help="New folder for the runs.")
 @click.option("--start-at", "start_at_ns", type=Moment(), metavar="TIME", help="Start at this time (UTC).")
 @click.option(
     "--align",

@@ -25,6 +25,7 @@ from ..libraries import library_lines
 from ..output import console, readable_tape, show_problems
 from ..report_options import FILE, write
 from ..server_options import login_options, server_of
+from ..stored_folders import StoredFolder
 
 
 @click.command(
@@ -40,8 +41,8 @@ Examples:
   querytape inspect shop.tape --facts > facts.json
 """,
 )
-@click.argument("tape", type=click.Path(path_type=Path))
-@click.option("--against", type=click.Path(path_type=Path), help="Show the changes since this older tape.")
+@click.argument("tape", type=StoredFolder())
+@click.option("--against", type=StoredFolder(), help="Show the changes since this older tape.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option(
     "--html",

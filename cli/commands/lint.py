@@ -10,6 +10,7 @@ from ...analyze.lint.rules import EFFECTS, Version, VersionError, parse_version
 from ...common.exit_codes import ExitCode, help_of_codes
 from ..output import console, readable_tape
 from ..param_types import Parsed
+from ..stored_folders import StoredFolder
 
 
 class VersionType(Parsed[Version]):
@@ -41,7 +42,7 @@ Examples:
   querytape lint shop.tape --from mysql-5.7 --to mysql-9.x --fail-on fails
 """,
 )
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=StoredFolder())
 @click.option(
     "--to",
     "target",

@@ -19,6 +19,7 @@ from ..output import complete_tape, console
 from ..param_types import Duration
 from ..report_options import FILE, FILE_OR_STDOUT, is_printed, write, write_or_print
 from ..server_options import login_options, server_of
+from ..stored_folders import NewFolder, StoredFolder
 
 
 @click.command(
@@ -44,7 +45,7 @@ read-only sessions, one statement at a time.
 The result is incomplete if some statements were not explained.
 """,
 )
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=StoredFolder())
 @click.option(
     "--target",
     "targets",
@@ -52,7 +53,7 @@ The result is incomplete if some statements were not explained.
     metavar="a=URL, b=URL",
     help="The two servers: a is the reference, b is the candidate.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep all plans in this new folder.")
+@click.option("-o", "--output", type=NewFolder(), help="Keep all plans in this new folder.")
 @click.option(
     "--per-digest",
     type=click.IntRange(1, 5),
@@ -123,7 +124,7 @@ def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
             schemas={"a": renamed, "b": renamed},
         )
         ask_plans(tape, targets_of(options), folder, chosen, progress)
-        report = build_plans(folder)
+        report = build_plans(folder, tape_path=tape)
         if not is_printed(options):
             show_plans(report, console(), options["top"])
         if options["html"] is not None:

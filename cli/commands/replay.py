@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...common.files import is_held
+from ...common.staged import address_of, shown_path
 from ...common.text import printable
 from ...common.units import plural, utc_time
 from ...replay import replay
@@ -21,6 +22,7 @@ from ..replay_options import all_sections
 from ..replay_settings import first_ns, options_of, target_of
 from ..run_lines import exit_code, summary_lines
 from ..shown_runs import values_of
+from ..stored_folders import StoredFolder
 from ..watchers import run_watcher
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ Names for --allow-statement:
   plugins, flush, table_maintenance, instance, set_session_unsafe, lock_tables
 """,
 )
-@click.argument("tapes", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TAPE...")
+@click.argument("tapes", nargs=-1, required=True, type=StoredFolder(), metavar="TAPE...")
 @all_sections
 @DRIVERS.add
 def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
@@ -106,6 +108,10 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     may or may not have been sent.
     """
     drivers = drivers_of({**options, "tapes": tapes})
+    if address_of(options["output"]) and (len(tapes) > 1 or options["follow"]):
+        raise click.UsageError(
+            "several tapes, or --follow: expected a local folder with -o, because the replayed tape is kept next to it"
+        )
     with ExitStack() as stack:
         metrics = MetricsPage(options["metrics"], stack)
         growing = followed(tapes, options, stack)
@@ -115,7 +121,7 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
         lines = run_watcher(
             options["live"],
             lambda live: metrics.put(lambda: values_of(live)),
-            heading=lambda name: str(options["output"]),
+            heading=lambda name: shown_path(options["output"]),
         )
         if options["target_slowlog"]:
             from ...experiments.target_slowlog import target_slowlog
@@ -140,7 +146,7 @@ def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack)
     if len(tapes) > 1:
         raise click.UsageError("--follow: one tape")
     if not is_held(tapes[0]):
-        click.echo(f"{tapes[0]}: the capture has ended, so there is nothing to follow", err=True)
+        click.echo(f"{shown_path(tapes[0])}: the capture has ended, so there is nothing to follow", err=True)
         return None
     from ...capture.tools.following import follow
 

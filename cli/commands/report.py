@@ -18,6 +18,7 @@ from ...experiments.compare_plan import PLAN_FILE, ComparePlan
 from ...experiments.show_statement import ShownStatement, show_statement
 from ..output import complete_tape
 from ..report_options import give, output_options, settings_of
+from ..stored_folders import StoredFolder
 
 
 @click.command(
@@ -41,11 +42,11 @@ Names for --fail-on:
 """
     + gate_help(),
 )
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TAPE RUN [RUN2]")
+@click.argument("paths", nargs=-1, required=True, type=StoredFolder(), metavar="TAPE RUN [RUN2]")
 @click.option(
     "--plans",
     "plans_folder",
-    type=click.Path(path_type=Path, exists=True),
+    type=StoredFolder(exists=True),
     metavar="FOLDER",
     help="Also show the query plans that `querytape plans` wrote into this folder.",
 )

@@ -9,6 +9,7 @@ import click
 
 from ...common.errors import InputError, OptionError
 from ..param_types import Address, Size
+from ..stored_folders import LocalPath
 
 FILE = click.Path(path_type=Path)
 NEEDED = ("starlette", "uvicorn")
@@ -24,7 +25,7 @@ Examples:
       --certificate cert.pem --key key.pem
 """,
 )
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("folder", type=LocalPath(), metavar="DIR")
 @click.option(
     "--address",
     type=Address(),

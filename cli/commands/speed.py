@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from ...replay.observe.control_files import request_speed
+from ..stored_folders import LocalPath
 
 
 @click.command(
@@ -17,7 +18,7 @@ Examples:
   querytape speed a.run pause
 """,
 )
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=LocalPath())
 @click.argument("factor")
 def speed_command(run: Path, factor: str) -> None:
     """Change the speed of a running replay.

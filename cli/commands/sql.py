@@ -11,9 +11,10 @@ import duckdb
 
 from ...capture.literals import define_texts
 from ...common.duck import open_database, plain_reason, sql_text
-from ...common.errors import FolderError, InputError
+from ...common.errors import InputError, QuerytapeError
 from ...common.temporary import temporary_folder
 from ...schemas import open_folder
+from ..stored_folders import StoredFolder, local_copy
 
 PROMPT = "querytape> "
 FAILED = """
@@ -35,7 +36,7 @@ Examples:
   querytape sql new.run -c "SELECT error, text FROM failed LIMIT 1"
 """,
 )
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=StoredFolder())
 @click.option(
     "-c",
     "--command",
@@ -84,11 +85,12 @@ def attach(folder: Path, spill: Path) -> duckdb.DuckDBPyConnection:
     for name in [row[0] for row in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()]:
         con.execute(f"CREATE TEMP VIEW {name.removeprefix(f'{kind}_')} AS FROM {name}")
     if kind == "run":
-        path = Path(str(opened.info.get("tape", {}).get("path", "")))
+        named = str(opened.info.get("tape", {}).get("path", ""))
         try:
+            path = Path(local_copy(named, click.get_current_context(silent=True)))
             open_folder("tape", path).attach(con, "tape")
-        except FolderError:
-            click.echo(f"the run's tape was not found at {path}, so the tables tape_events, ... are missing", err=True)
+        except QuerytapeError:
+            click.echo(f"the run's tape was not found at {named}, so the tables tape_events, ... are missing", err=True)
         else:
             define_texts(con)
             con.execute(f"CREATE TEMP VIEW failed AS {FAILED}")

@@ -11,6 +11,7 @@ import click
 
 from ...analyze import SweepLevel
 from ...common.files import new_folder
+from ...common.staged import shown_path
 from ...common.units import short_duration
 from ...experiments.sweep import run_sweep
 from ...replay import Watcher
@@ -22,6 +23,7 @@ from ..param_types import Duration, Levels
 from ..replay_options import sweep_sections
 from ..replay_settings import first_ns, options_of, target_of
 from ..shown_runs import ShownLevels
+from ..stored_folders import StoredFolder
 from ..watchers import level_watcher
 
 HEAD = " sessions  statements/s      p50      p95      p99   errors"
@@ -53,7 +55,7 @@ Example:
       --sessions 1,2,4,...,256 --each 60s -o shop.sweep
 """,
 )
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=StoredFolder())
 @click.option(
     "--sessions",
     "max_concurrent_sessions",
@@ -84,4 +86,4 @@ def sweep_command(tape: Path, max_concurrent_sessions: tuple[int, ...], each: in
         target = target_of(options, stack)
         replay_options = options_of(options | {"stop_after_ns": each}, target, first_ns(tape))
         run_sweep(tape, replay_options, max_concurrent_sessions, lambda level: tell(line(level)), watcher)
-    click.echo(f"chart: {output / 'sweep.html'}")
+    click.echo(f"chart: {shown_path(output)}/sweep.html")

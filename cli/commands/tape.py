@@ -6,12 +6,14 @@ from typing import Any
 
 import click
 
+from ...capture.tools.copying import copy_folder
 from ...capture.tools.deal import MAX_TAPES, Dealt, deal
 from ...capture.tools.derive import derive
 from ...capture.tools.gather import gather
 from ...capture.tools.pseudonymize import new_key, pseudonymize, read_key
 from ...capture.tools.salvage import salvage
 from ...capture.tools.verify import verify
+from ...common.staged import shown_path
 from ...common.temporary import temporary_folder
 from ...common.units import plural
 from ...schemas import EventFilter, open_folder
@@ -19,9 +21,10 @@ from ..option_sections import untitled
 from ..output import readable_tape, say_tape
 from ..param_types import Duration, Moment
 from ..replay_options import filter_options
+from ..stored_folders import LocalPath, NewFolder, StoredFolder
 
-OUTPUT = click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder for the tape.")
-TAPE = click.argument("tape", type=click.Path(path_type=Path, exists=True, file_okay=False))
+OUTPUT = click.option("-o", "--output", required=True, type=NewFolder(), help="New folder for the tape.")
+TAPE = click.argument("tape", type=StoredFolder(exists=True, file_okay=False))
 
 EVEN = 1.05  # limit of the heaviest tape's load, divided by the mean
 
@@ -35,7 +38,7 @@ def tape_group() -> None:
 
 
 @tape_group.command("merge", epilog="\b\nExample:\n  querytape tape merge monday.tape tuesday.tape -o both.tape")
-@click.argument("tapes", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("tapes", nargs=-1, required=True, type=StoredFolder(exists=True, file_okay=False))
 @OUTPUT
 def merge_command(tapes: tuple[Path, ...], output: Path) -> None:
     """Merge several tapes into one; their sessions stay separate."""
@@ -113,7 +116,7 @@ def filter_command(tape: Path, output: Path, **conditions: Any) -> None:
 @tape_group.command("deal", epilog="\b\nExample:\n  querytape tape deal big.tape 16 -o big.set")
 @TAPE
 @click.argument("number", type=click.IntRange(2, MAX_TAPES))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="New folder for the set.")
+@click.option("-o", "--output", required=True, type=NewFolder(), help="New folder for the set.")
 @click.option(
     "--by-table",
     is_flag=True,
@@ -136,7 +139,7 @@ def _say_dealt(output: Path, dealt: Dealt) -> None:
     shares = dealt.shares
     events, sessions = [share.events for share in shares], [share.sessions for share in shares]
     click.echo(
-        f"{output}: {len(shares)} tapes, each with {min(sessions):,} to {max(sessions):,} sessions and"
+        f"{shown_path(output)}: {len(shares)} tapes, each with {min(sessions):,} to {max(sessions):,} sessions and"
         f" {min(events):,} to {max(events):,} events"
     )
     click.echo(f"  the tape with the highest load has {dealt.heaviest:.2f} times the mean load")
@@ -152,7 +155,7 @@ def _say_dealt(output: Path, dealt: Dealt) -> None:
 
 
 @tape_group.command("set", epilog="\b\nExample:\n  querytape tape set captures/")
-@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.argument("folder", type=LocalPath())
 def set_command(folder: Path) -> None:
     """Make a set of the tapes in a folder, so that commands use them as one tape.
 
@@ -160,6 +163,28 @@ def set_command(folder: Path) -> None:
     file with the digests of all tapes to the folder. Sessions are numbered in the order of the tapes' names.
     """
     say_tape(folder, gather(folder))
+
+
+@tape_group.command(
+    "copy",
+    epilog="""\b
+Examples:
+  querytape tape copy shop.tape s3://backups/shop.tape
+  querytape tape copy s3://backups/night.run night.run
+""",
+)
+@click.argument("folder", type=StoredFolder(exists=True, file_okay=False))
+@click.argument("target", type=NewFolder(source="folder"))
+def copy_command(folder: Path, target: Path) -> None:
+    """Copy a tape, a set or a run to or from an object store.
+
+    The JSON of the copy is written last, so an incomplete copy is never taken for a complete one. The command fails if
+    the target exists.
+    """
+    copied = copy_folder(folder, target)
+    click.echo(f"{shown_path(target)}: {plural(copied.files, 'file')}, {copied.size:,} bytes")
+    if not copied.finished:
+        click.echo("  NOT FINISHED: the writer of this folder is still running, or it was killed")
 
 
 @tape_group.command(
@@ -208,7 +233,7 @@ Examples:
 @click.option(
     "--salvage",
     "saved",
-    type=click.Path(path_type=Path),
+    type=NewFolder(),
     help="Write the events that can still be read to this new tape.",
 )
 def verify_command(tape: Path, saved: Path | None) -> int:
@@ -220,9 +245,10 @@ def verify_command(tape: Path, saved: Path | None) -> int:
     with temporary_folder() as work:
         damages = list(verify(tape, Path(work)))
     for damage in damages:
-        click.echo(f"{tape}: {damage.what}\n  {damage.saved}")
+        text = f"{tape}: {damage.what}\n  {damage.saved}"
+        click.echo(text.replace(str(tape), shown_path(tape)))
     if not damages:
-        click.echo(f"{tape}: whole")
+        click.echo(f"{shown_path(tape)}: whole")
     if saved is not None:
         say_tape(saved, salvage(tape, saved))
     return 1 if damages and saved is None else 0

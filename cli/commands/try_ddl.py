@@ -21,6 +21,7 @@ from ..output import complete_tape, console
 from ..param_types import Duration
 from ..replay_settings import parse_replay_options
 from ..report_options import give, is_printed, output_options, settings_of
+from ..stored_folders import LocalPath, StoredFolder
 
 
 @click.command(
@@ -43,7 +44,7 @@ is not changed.
     + """
 """,
 )
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tape", type=StoredFolder())
 @click.argument("replay_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- REPLAY OPTIONS]")
 @click.option(
     "--target",
@@ -59,7 +60,7 @@ is not changed.
     metavar="SQL",
     help="DDL statement to test. The statement runs in the schema that most statements of the tape use.",
 )
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the comparison.")
+@click.option("-o", "--output", required=True, type=LocalPath(), help="Folder of the comparison.")
 @click.option("--rounds", type=click.IntRange(1, 1000), default=5, show_default=True, help="Number of runs per side.")
 @click.option("--pause", type=Duration(), default="5s", show_default=True, help="Pause before each run.")
 @output_options

@@ -27,8 +27,10 @@ LATE = (
 )
 
 
-def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
+def collect(run: Path, parts: Sequence[Path] = (), tape_path: Path | None = None) -> RunSummary:
     """Add parts to their run and return the run. Parts in the run's own folder are included.
+
+    `tape_path`: the tape of the run, if it is not at the path that the run names.
 
     Raises InputError if the run is still in progress or is not a run by several drivers. Also raises InputError for a
     part that is incomplete or belongs to another run. Raises QuerytapeError if files of the run cannot be read.
@@ -43,7 +45,7 @@ def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
     wanted = _wanted(run, info, there | given)
     try:
         with hold(run), open_storage(run / "spill") as con:
-            return _put(run, info, {number: (there | given)[number] for number in wanted}, con)
+            return _put(run, info, {number: (there | given)[number] for number in wanted}, con, tape_path)
     except duckdb.Error as error:
         raise QuerytapeError(f"{run}: cannot merge the parts: {plain_reason(error)}") from error
     finally:
@@ -91,7 +93,13 @@ def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[
     return [entry["number"] for entry in info["drivers"]]
 
 
-def _put(run: Path, info: dict[str, Any], parts: Mapping[int, Path], con: duckdb.DuckDBPyConnection) -> RunSummary:
+def _put(
+    run: Path,
+    info: dict[str, Any],
+    parts: Mapping[int, Path],
+    con: duckdb.DuckDBPyConnection,
+    tape_path: Path | None,
+) -> RunSummary:
     infos = {number: _read(part) for number, part in parts.items()}
     whole = "accounting" not in info
     for number, part in parts.items():
@@ -108,7 +116,7 @@ def _put(run: Path, info: dict[str, Any], parts: Mapping[int, Path], con: duckdb
             entry.update(lost=None, sent_unknown=0, partial=infos[entry["number"]]["partial"])
     if whole:
         info.update(_of_all(list(infos.values())))
-    tape = open_folder("tape", Path(info["tape"]["path"]))
+    tape = open_folder("tape", tape_path or Path(info["tape"]["path"]))
     _account(run, info, tape, list(infos.values()), con)
     write_json(run / "run.json", info)
     remove_folder(run / PARTS)

@@ -87,6 +87,11 @@ def _fill_names(con: duckdb.DuckDBPyConnection) -> None:
     insert_rows(con, "names", rows)
 
 
+def reads(number: int) -> list[dict[str, Any]]:
+    """Return events of four sessions."""
+    return [{"statement": f"SELECT {n}", "session": 1 + n % 4, "start_ns": T0 + n * MS} for n in range(number)]
+
+
 def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1, **json_overrides: Any) -> Path:
     """Write a tape folder and return its path.
 

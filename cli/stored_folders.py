@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of arguments and options that name a tape, a set or a run: a local folder, or an address in an object store."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..common.errors import OptionError
+from ..common.staged import is_address
+
+
+class StoredFolder(click.Path):
+    """An existing folder as a local path. A folder of an object store is copied for the time of the command."""
+
+    def __init__(self, **checks: Any) -> None:
+        super().__init__(path_type=Path, **checks)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path of the folder or of its local copy."""
+        return super().convert(local_copy(value, ctx), param, ctx)
+
+
+class NewFolder(click.Path):
+    """A folder that the command creates, as a local path. It is also copied to an object store if the user asks so.
+
+    `source`: the argument with the folder that the command copies. A copy that failed can then be continued.
+    """
+
+    def __init__(self, source: str | None = None) -> None:
+        super().__init__(path_type=Path)
+        self._source = source
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path of the folder, or of the local folder that is copied to the store."""
+        if isinstance(value, str) and is_address(value) and ctx is not None and not ctx.resilient_parsing:
+            from ..stores import published
+
+            value = ctx.with_resource(published(value, say, ctx.params.get(self._source or "")))
+        return super().convert(value, param, ctx)
+
+
+class LocalPath(click.Path):
+    """A path on this machine. Raises OptionError for an address in an object store."""
+
+    def __init__(self, **checks: Any) -> None:
+        super().__init__(path_type=Path, **checks)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if isinstance(value, str) and is_address(value):
+            raise OptionError(f"{value}: expected a path on this machine. Copy a folder of a store with: tape copy")
+        return super().convert(value, param, ctx)
+
+
+def local_copy(value: Any, ctx: click.Context | None) -> Any:
+    """Return a local copy of an address in an object store, until the context ends. Return other values unchanged."""
+    if not isinstance(value, str) or not is_address(value) or ctx is None or ctx.resilient_parsing:
+        return value
+    from ..stores import fetched
+
+    return str(ctx.with_resource(fetched(value)))
+
+
+def say(text: str) -> None:
+    """Show a line about the store while a command runs."""
+    click.echo(f"querytape: {text}", err=True)

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders of an object store that are on this machine for the time of a command, and how they are shown.
+
+/tmp/querytape-k3v0/address      s3://bucket/shop.tape
+/tmp/querytape-k3v0/shop.tape/   the local copy
+"""
+
+import re
+from pathlib import Path
+
+from .errors import InputError
+from .temporary import PREFIX
+
+FILE = "address"
+EXPECTED = "expected s3://BUCKET/PATH, gs://BUCKET/PATH or az://CONTAINER/PATH"
+# The bucket, and parts of the path. Characters with a meaning in URLs are not allowed.
+_ADDRESS = re.compile(r"(?:s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(?:/[^/?#%\\\x00-\x1f\x7f]+)+")
+_SCHEME = re.compile(r"(?:s3|gs|az):/", re.I)
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is meant as an address in an object store."""
+    return _SCHEME.match(text) is not None
+
+
+def parse_address(text: str) -> str:
+    """Return an address without a slash at its end. Raises InputError for an invalid address."""
+    address = text.removesuffix("/")
+    parts = address.split("/")
+    if not _ADDRESS.fullmatch(address) or any(part in (".", "..") for part in parts) or parts[-1] == FILE:
+        raise InputError(f"{text}: {EXPECTED}")
+    return address
+
+
+def stage(room: Path, address: str) -> Path:
+    """Return the path for the local copy of an address. `room`: a temporary folder of querytape."""
+    (room / FILE).write_text(address, encoding="utf-8")
+    path = room / address.rpartition("/")[2]
+    if path.parent != room or path.name in ("", ".", "..", FILE):
+        raise ValueError(address)
+    return path
+
+
+def address_of(path: Path) -> str | None:
+    """Return the address of a local copy. Returns None for other folders."""
+    if not path.parent.name.startswith(PREFIX):
+        return None
+    try:
+        address = (path.parent / FILE).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return address if address.rpartition("/")[2] == path.name else None
+
+
+def shown_path(path: Path) -> str:
+    """Return the name by which the user knows a folder, or a file in it: its address, or its path."""
+    for folder in (path, *path.parents):
+        if address := address_of(folder):
+            inside = path.relative_to(folder)
+            return address if inside == Path() else f"{address}/{inside}"
+    return str(path)
+
+
+def full_name(path: Path) -> str:
+    """Return the address of a folder, or its absolute path."""
+    return address_of(path) or str(path.absolute())

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copy a tape, a set or a run from an object store to a temporary folder of this machine.
+
+A capture may still publish the tape. Its JSON is read first, and the list of objects second. If the list lacks a part
+of the JSON, the capture has dropped the part meanwhile (--keep), and the copy starts again.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..common.errors import InputError, QuerytapeError
+from ..common.staged import stage
+from ..common.temporary import temporary_folder
+from ..common.units import megabytes, parse_size
+from .store import NotThereError, Store
+from .threads import in_threads
+
+LIMIT = "QUERYTAPE_STAGING_LIMIT"
+RESERVE = 20  # one part of this many of the free disk space stays free
+MARKERS = ("tape.json", "run.json", "set.json", "plans.json")
+CLAIM = "querytape.writing"  # the object of a process that is writing the folder
+ATTEMPTS = 5
+MAX_NAME, MAX_DEPTH = 1024, 16
+MEGABYTE = 1_000_000
+
+
+@contextmanager
+def fetched(address: str) -> Iterator[Path]:
+    """Yield the path of a local copy that is removed when the block ends.
+
+    Raises InputError if the store has no such folder or the copy would be too large, and StoreError. Errors of the
+    block that name the copy name the address instead.
+    """
+    store = Store(address)
+    with temporary_folder() as room:
+        path = stage(Path(room), store.address)
+        with named(path, store.address):
+            for attempt in range(1, ATTEMPTS + 1):
+                try:
+                    _fetch(store, path, last=attempt == ATTEMPTS)
+                    break
+                except NotThereError:
+                    shutil.rmtree(path, ignore_errors=True)
+                    if attempt == ATTEMPTS:
+                        raise
+            yield path
+
+
+@contextmanager
+def named(path: Path, address: str) -> Iterator[None]:
+    """Let the errors of the block name the address instead of the local path."""
+    try:
+        yield
+    except QuerytapeError as error:
+        error.args = (str(error).replace(str(path), address), *error.args[1:])
+        raise
+
+
+def _fetch(store: Store, path: Path, last: bool) -> None:
+    """Copy all files. `last`: also copy a folder that lacks files. The command then reports the missing files."""
+    first = store.sizes()
+    if not first:
+        raise InputError(f"{store.address}: the store has no such folder")
+    check_names(store.address, first)
+    markers = [name for name in first if is_marker(name)]
+    check_space(store.address, sum(first.values()), path.parent)
+    path.mkdir(mode=0o700)
+    _get(store, path, markers)
+    listed = store.sizes()
+    check_names(store.address, listed)
+    for marker in markers:
+        for name in files_in((path / marker).read_bytes(), marker):
+            if name not in listed and not last:
+                raise NotThereError(f"{store.address}: {marker} lists {name}, but the store does not have this file")
+    _get(store, path, [name for name in listed if name not in markers and name != CLAIM])
+
+
+def files_in(content: bytes, marker: str) -> list[str]:
+    """Return the names of the files that the JSON of a folder lists, relative to the address.
+
+    `marker`: the name of the JSON. An unreadable JSON lists nothing. The command reports it later.
+    """
+    folder = marker[: len(marker) - len(marker.rpartition("/")[2])]
+    try:
+        info: Any = json.loads(content)
+        entries = [each for value in info.values() if isinstance(value, list) for each in value]
+    except (ValueError, AttributeError):
+        return []
+    files = [each.get("file") for each in entries if isinstance(each, dict)]
+    return [f"{folder}{file}" for file in files if isinstance(file, str)]
+
+
+def _get(store: Store, path: Path, names: list[str]) -> None:
+    for name in names:
+        (path / name).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    in_threads(lambda name: store.get(name, path / name), names)
+
+
+def is_marker(name: str) -> bool:
+    """Return whether a file is the JSON that makes a folder a tape, a run, a set or a folder of plans."""
+    return name.rpartition("/")[2] in MARKERS
+
+
+def check_names(address: str, names: dict[str, int]) -> None:
+    """Raise InputError for a name that would leave the folder of the copy, or is no file name here."""
+    for name in names:
+        parts = name.split("/")
+        bad = any(part in ("", ".", "..") or "\0" in part or len(part.encode()) > 255 for part in parts)
+        if bad or len(name) > MAX_NAME or len(parts) > MAX_DEPTH:
+            raise InputError(f"{address}: {name[:80]!r} is not a valid file name")
+
+
+def check_space(address: str, size: int, room: Path) -> None:
+    """Raise InputError if a copy of `size` bytes exceeds the limit, or the disk space of the temporary folder."""
+    if text := os.environ.get(LIMIT):
+        try:
+            limit = parse_size(text)
+        except ValueError as error:
+            raise InputError(f"{LIMIT}: {error}") from error
+        if size > limit:
+            raise InputError(f"{address}: the size of {_size(size)} exceeds {LIMIT} ({_size(limit)})")
+    disk = shutil.disk_usage(room)
+    if size > (free := disk.free - disk.free // RESERVE):
+        raise InputError(
+            f"{address}: a local copy needs {_size(size)}, but {room.parent} has only {_size(free)}: set TMPDIR to a"
+            " folder on a larger disk"
+        )
+
+
+def _size(size: int) -> str:
+    return megabytes(size) if size >= MEGABYTE else f"{size:,} bytes"

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do work in several threads that never keep the program from ending."""
+
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
+THREADS = 8
+
+
+def in_threads(work: Callable[[T], None], items: Sequence[T]) -> None:
+    """Call `work` for each item, up to THREADS items at the same time. Raises the first error.
+
+    After an error or a signal, no more items begin. The caller does not wait for the items that have begun, because a
+    request to a store may hang.
+    """
+    waiting, done = iter(items), queue.SimpleQueue[BaseException | None]()
+    lock, stopped = threading.Lock(), threading.Event()
+
+    def run() -> None:
+        while not stopped.is_set():
+            with lock:
+                item = next(waiting, end)
+            if item is end:
+                return
+            try:
+                work(item)  # type: ignore[arg-type]
+            except BaseException as error:
+                stopped.set()
+                done.put(error)
+                return
+            done.put(None)
+
+    end = object()
+    for _ in range(min(THREADS, len(items))):
+        threading.Thread(target=run, name="transfer", daemon=True).start()
+    try:
+        for _ in items:
+            if (error := done.get()) is not None:
+                raise error
+    finally:
+        stopped.set()
