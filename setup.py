@@ -15,6 +15,7 @@ PARTS = (
     "analyze",
     "capture",
     "cli",
+    "cluster",
     "common",
     "demo",
     "experiments",
@@ -131,6 +132,7 @@ setup(
             "pyarrow>=18",
             "uv>=0.9",
             "ray>=2.52",
+            "distributed>=2026.1",
             "obstore>=0.11",
             "asyncssh>=2.18",  # an SSH server for the tests
         ],

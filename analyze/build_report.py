@@ -7,9 +7,8 @@ from math import exp
 from pathlib import Path
 from typing import cast
 
-from ..common.errors import InputError
 from ..common.text import mask
-from ..schemas import Folder, open_folder
+from ..schemas import open_folder
 from .cause_table import ordered_topics, rank_counters, rank_variables
 from .database import DETAILS, REPORT, AnalysisDatabase, open_analysis
 from .findings.causes import tables_of_digests, with_causes, withdraw_excuses
@@ -26,19 +25,16 @@ from .findings.servers import (
 from .findings.slower import observations, ratio_against_sum, write_counters
 from .findings.trust import conditions, trust
 from .findings.unique_keys import shared_unique_keys, unique_keys
-from .lint.rules import sorts_groups, tape_version
+from .inputs import create_views, open_report, set_variables
 from .model import DigestEntry, DigestText, Report, Settings, ShiftRow, sides_of
 from .plans_report import check_tape
 from .rows import Answers, Details, DigestsPart
-from .run_set import open_run
 from .summary import make_summary
 from .verdicts.columns import Columns
 from .verdicts.exact import Exact, few_pairs
 from .verdicts.interference import NONE, disturbance
 from .verdicts.shifts import UNSEEN_FACTOR, Shift, Shifts, bootstrap_quantile, measure_undisturbed
 from .verdicts.verdict import ERRORS, FASTER, MAX_FAILED, SLOWER, Case, Verdict, judge_all
-
-MAX_BINS = 240
 
 
 def build(
@@ -112,122 +108,16 @@ class Measured:
         return cls(whole, usable, few_pairs(few, margin, disturbed, UNSEEN_FACTOR * shared))
 
 
-def open_report(tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path], settings: Settings) -> Report:
-    """Return a report without query results. Rounds without a partner on the other side are left out.
-
-    Raises FolderError and InputError.
-    """
-    tape = open_folder("tape", tape_path)
-    a, b = ([open_run(tape, path) for path in paths] for paths in (a_paths, b_paths))
-    for run in (*a, *b):
-        check(tape, run)
-    rounds = min(len(a), len(b)) if b else len(a)
-    unpaired = len(a) + len(b) - 2 * rounds if b else 0
-    return Report(tape, a[:rounds], b[:rounds], settings, unpaired)
-
-
-def check(tape: Folder, run: Folder) -> None:
-    """Raise InputError if a run is empty or belongs to another tape."""
-    if not run.files("outcomes"):
-        raise InputError(f"{run.path}: the run is empty, because the replay stopped before it wrote any data")
-    played, events = run.run_info.get("tape") or {}, (tape.tape_info.get("counts") or {}).get("events")
-    if played.get("events") not in (None, events):
-        raise InputError(
-            f"{run.path} is a run of another tape: {played.get('path')} with {played.get('events'):,} events, but"
-            f" {tape.path} has {events:,}"
-        )
-
-
 def prepare(database: AnalysisDatabase, report: Report) -> None:
     """Set the SQL variables and create the tables and views that the analyses read."""
-    tape_info = report.tape.tape_info
-    database.set_variable("errors_known", "errno" in tape_info.get("known_columns", []), "BOOLEAN")
-    database.set_variable("tape_in_server", tape_info.get("measuring_point") == "server", "BOOLEAN")
-    database.set_variable("skip_ns", report.settings.skip_ns, "BIGINT")
-    database.set_variable("sort_lost", sort_lost(report), "BOOLEAN")
-    database.set_variable("time_kept", time_kept(report), "BOOLEAN")
-    database.set_variable("writes_race", writes_race(report), "BOOLEAN")
-    database.set_variable("b", "b" if report.b else None, "VARCHAR")
-    outcomes = [
-        f"SELECT '{letter}' AS run, {number}::INTEGER AS round, * FROM {run.source('outcomes')}"
-        for letter, rounds in report.sides.items()
-        for number, run in enumerate(rounds, 1)
-    ]
-    sources = {
-        "tape_event": report.tape.source("events"),
-        "tape_digest": report.tape.source("digests"),
-        "every_outcome": f"({' UNION ALL BY NAME '.join(outcomes)})",
-    }
-    for view, source in sources.items():
-        database.con.execute(f"CREATE TEMP VIEW {view} AS FROM {source}")
-    sessions = [
-        f"SELECT '{letter}' AS run, {number}::INTEGER AS round, * FROM {run.source('sessions')}"
-        for letter, rounds in report.sides.items()
-        for number, run in enumerate(rounds, 1)
-    ]
-    database.con.execute(f"CREATE TEMP VIEW run_session AS {' UNION ALL BY NAME '.join(sessions)}")
-    logs = [f"SELECT NULL AS run, * FROM {report.tape.source('events')} WHERE false"]
-    for letter, rounds in report.sides.items():
-        there = [path for run in rounds if (path := run.path / "target.tape").exists()]
-        if there:
-            logs.append(f"SELECT '{letter}', * FROM {open_folder('tape', there[0]).source('events')}")
-    database.con.execute(f"CREATE TEMP VIEW log_event AS {' UNION ALL '.join(logs)}")
-    _view_samples(database, report)
+    set_variables(database, report)
+    create_views(database, report)
     ((rows,),) = database.con.execute("SELECT count(*) FROM every_outcome WHERE run = 'a'").fetchall()
     shares = database.place(rows)
     if database.is_small(rows):
-        database.con.execute(
-            f"DROP VIEW every_outcome; CREATE TEMP TABLE every_outcome AS FROM {sources['every_outcome']}"
-        )
-    make_summary(database, report, rows, shares, lambda: _set_bins(database, report))
-
-
-def _set_bins(database: AnalysisDatabase, report: Report) -> None:
-    """Choose the bin width of the analyses over time."""
-    ((end_ns,),) = database.con.execute("SELECT getvariable('end_ns')").fetchall()
-    report.bin_ns = max(1, -(-(end_ns - 1) // (MAX_BINS * 1_000_000_000))) * 1_000_000_000
-    database.set_variable("bin_ns", report.bin_ns, "BIGINT")
-
-
-def sort_lost(report: Report) -> bool:
-    """Return whether GROUP BY sorts on the first server but not on the second.
-
-    If the report has one run, the tape's server is the first server.
-    """
-    said = [str(run.target.get("version") or "") for run in report.runs]
-    first, *others = said if report.b else (str(report.tape.tape_info.get("server_version") or ""), *said)
-    before, after = tape_version(first), tape_version(others[0])
-    return before is not None and after is not None and sorts_groups(before) and not sorts_groups(after)
-
-
-def time_kept(report: Report) -> bool:
-    """Return whether every run replayed with the tape's clock (--now original).
-
-    If so, the clock explains no difference.
-    """
-    rounds = [run for side in report.sides.values() for run in side]
-    return all(run.parameters.get("now") == "original" for run in rounds)
-
-
-def writes_race(report: Report) -> bool:
-    """Return whether a run sent writes of several sessions without keeping their order.
-
-    The results of reads then depend on timing.
-    """
-    sent = [run.parameters for run in report.runs]
-    several = int((report.tape.tape_info.get("counts") or {}).get("sessions") or 0) > 1
-    return several and any(each.get("allow_writes") and each.get("order") != "commit" for each in sent)
-
-
-def _view_samples(database: AnalysisDatabase, report: Report) -> None:
-    """Create the view `sampled`: the counters of every run, with times relative to the start of the run."""
-    parts = [
-        f"SELECT '{letter}' AS run, {number} AS round, real_ns,"
-        f" real_ns - {run.run_info.get('started_ns') or 0} AS at_ns, source, name, value FROM {run.source('samples')}"
-        for letter, rounds in report.sides.items()
-        for number, run in enumerate(rounds, 1)
-    ]
-    database.con.execute(f"CREATE OR REPLACE TEMP VIEW sampled AS {' UNION ALL '.join(parts)}")
+        database.con.execute("CREATE TEMP TABLE few_outcomes AS FROM every_outcome")
+        database.con.execute("CREATE OR REPLACE TEMP VIEW every_outcome AS FROM few_outcomes")
+    make_summary(database, report, rows, shares)
 
 
 def _texts(database: AnalysisDatabase, report: Report) -> dict[str, DigestText]:

@@ -37,7 +37,7 @@ REPORT = (
 # SUMMARY: files of sql/summary that turn the events of the runs into small tables, in the order of their work. SUSPECTS
 # lists the digests whose values RACES needs (row_values.py). QUANTILES makes the last tables. All other analyses of a
 # report read only these tables.
-SUMMARY = ("join", "spans", "facts", "events", "chosen")
+SUMMARY = ("names", "join", "spans", "facts", "events", "chosen")
 SUSPECTS, RACES, QUANTILES = "suspects", "races", "quantiles"
 # DETAILS: analyses for the statement details and the heat map. VERDICTS: analyses for the verdicts. Their files are in
 # sql/report.
@@ -77,6 +77,13 @@ WORKLOAD = (
     "waits",
 )
 WORKLOAD_TABLES = ("digests", "events", "transactions", "keys")
+
+# Types of columns with repeated names, by column name. Parquet files have the names themselves.
+ENUMS = {
+    **dict.fromkeys(("digest", "set_digest"), "digest_name"),
+    **dict.fromkeys(("class", "user", "db", "run", "status"), "short_name"),
+    "kind": "result_kind",
+}
 
 Row = dict[str, Any]
 ROW_BYTES = 110  # memory per row of the largest table, in bytes
@@ -143,10 +150,13 @@ def _sql(name: str) -> str:
     return load_sql(__package__, f"{name}.sql")
 
 
-def open_analysis(memory: str = "1500MB") -> AnalysisDatabase:
-    """Open a database for analyses. Its tables are in a temporary file, so large runs need little memory."""
+def open_analysis(memory: str = "1500MB", threads: int | None = None) -> AnalysisDatabase:
+    """Open a database for analyses. Its tables are in a temporary file, so large runs need little memory.
+
+    `threads`: None means one thread per core.
+    """
     folder = TemporaryFolder()
-    con = open_database(Path(folder.name) / "spill", memory, keep_order=False)
+    con = open_database(Path(folder.name) / "spill", memory, threads=threads, keep_order=False)
     con.execute(f"ATTACH {sql_text(Path(folder.name) / 'analysis.duckdb')} AS disk; USE disk")
     con.execute(ddl("names"))
     return AnalysisDatabase(con, folder)

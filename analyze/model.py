@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Data classes of a report: its settings, the rows of its analyses, and the findings. No computation."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from pathlib import Path
 from typing import NamedTuple, NotRequired, TypedDict
 
 from ..schemas import Folder
@@ -211,6 +212,30 @@ class Servers:
         return [each for each in self.differences if each.folded]
 
 
+Step = Callable[[], Path]
+Runner = Callable[[Sequence[Step]], Sequence[Path]]
+
+
+def run_here(steps: Sequence[Step]) -> list[Path]:
+    """Run the steps one after the other in this process, and return their results."""
+    return [step() for step in steps]
+
+
+@dataclass(frozen=True)
+class Work:
+    """How the events are counted in shares of the sessions (shares.py).
+
+    `folder`: an empty folder that all processes can read and write. `run`: runs the steps of all shares and returns
+    their results in order. `seed`: another number gives other shares. `threads`: of each step.
+    """
+
+    folder: Path
+    shares: int
+    run: Runner = run_here
+    seed: int = 0
+    threads: int | None = None
+
+
 @dataclass(frozen=True)
 class Settings:
     """Settings of a report.
@@ -221,7 +246,8 @@ class Settings:
     `undisturbed`: no other program ran on the target hosts, so a change that all statements share comes from the
     servers. `ddl`: DDL statements that were tried. B is A after these statements, and the report answers whether the
     DDL is worth its cost. `sandboxes`: the --target of each side whose server was private. Its address is no longer in
-    use. `keep_summary`: keep the counts of many events in the folder of the last run (summary.py).
+    use. `keep_summary`: keep the counts of many events in the folder of the last run (summary.py). `work`: count the
+    events in shares, for example on several hosts.
     """
 
     samples: bool = False
@@ -232,6 +258,7 @@ class Settings:
     ddl: tuple[str, ...] = ()
     sandboxes: Mapping[str, str] = field(default_factory=dict)
     keep_summary: bool = True
+    work: Work | None = None
 
 
 @dataclass

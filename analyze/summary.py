@@ -9,7 +9,6 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,13 @@ import duckdb
 
 from ..common.duck import load_sql, sql_text
 from ..common.files import make_private, write_json
+from ..common.staged import address_of
 from ..schemas import Folder, ddl
-from .database import QUANTILES, RACES, SUMMARY, SUSPECTS, AnalysisDatabase
+from .database import ENUMS, QUANTILES, RACES, SUMMARY, SUSPECTS, AnalysisDatabase
+from .inputs import set_bins
 from .model import Report
 from .row_values import find_values
+from .shares import make_tables
 
 FOLDER, INFO = "summary", "summary.json"
 KEPT_EVENTS = 200_000  # a summary of fewer events takes less time to make than to keep
@@ -44,45 +46,44 @@ TABLES = (
 )
 # SQL variables that the tables depend on.
 VARIABLES = ("b", "skip_ns", "errors_known", "writes_race")
-# Types of columns with repeated names, by column name. Parquet files have the names themselves.
-ENUMS = {
-    **dict.fromkeys(("digest", "set_digest"), "digest_name"),
-    **dict.fromkeys(("class", "user", "db", "run", "status"), "short_name"),
-    "kind": "result_kind",
-}
 SHORT = ["-", "a", "b"]  # names that every report has
 MADE_TABLES = ("joined", "failure", "late_rows")  # tables with a row per event, which no analysis reads
 
 
-def make_summary(
-    database: AnalysisDatabase, report: Report, events: int, shares: int, know_time: Callable[[], None]
-) -> None:
+def make_summary(database: AnalysisDatabase, report: Report, events: int, shares: int) -> None:
     """Make the tables of the summary, or read them from the folder of the last run.
 
-    The views and variables of prelude.sql must exist. `events`: events of a side. `shares`: number of
-    steps in which the sides are joined. `know_time`: sets the variables that depend on the time of the runs. It is
-    called when this time is known.
+    The views and variables of inputs.py must exist. `events`: events of a side. `shares`: number of steps in which the
+    sides are joined.
     """
     database.run("prelude")
     folder = (report.b or report.a)[-1].path / FOLDER
     made_from = _made_from(database, report)
     if not _read(database, folder, made_from):
-        database.set_variable("shares", shares, "INTEGER")
-        for name in SUMMARY:
-            if name == "events":
-                know_time()
-            database.run(f"summary/{name}")
-            for share in range(1, shares) if name == "join" else ():
-                database.con.execute(f"INSERT INTO joined FROM joined_of({share}, {shares})")
+        if report.settings.work is not None:
+            make_tables(database, report, report.settings.work)
+        else:
+            _count(database, report, shares)
         find_values(database, report.tape, report.settings.memory)
         for table in MADE_TABLES:
             database.con.execute(f"DROP TABLE IF EXISTS {table}")
         database.run(f"summary/{QUANTILES}")
-        if report.settings.keep_summary and events >= KEPT_EVENTS:
+        if report.settings.keep_summary and events >= KEPT_EVENTS and address_of(folder.parent) is None:
             _keep(database, folder, made_from)
         return
     database.run("summary/facts")
-    know_time()
+    set_bins(database, report)
+
+
+def _count(database: AnalysisDatabase, report: Report, shares: int) -> None:
+    """Join the sides in shares, and count all events."""
+    database.set_variable("shares", shares, "INTEGER")
+    for name in SUMMARY:
+        if name == "events":
+            set_bins(database, report)
+        database.run(f"summary/{name}")
+        for share in range(1, shares) if name == "join" else ():
+            database.con.execute(f"INSERT INTO joined FROM joined_of({share}, {shares})")
 
 
 def _made_from(database: AnalysisDatabase, report: Report) -> dict[str, Any]:

@@ -19,8 +19,9 @@ MAY_IMPORT = {
     "native": {"common", "schemas"},
     "servers": {"common"},
     "stores": {"common"},
+    "cluster": {"common"},
     "capture": {"common", "schemas", "native", "servers"},
-    "replay": {"common", "schemas", "native", "servers"},
+    "replay": {"common", "schemas", "native", "servers", "cluster"},
     "analyze": {"common", "schemas", "native"},
     "metrics": {"common", "schemas", "native", "replay", "capture"},
     "experiments": {"common", "schemas", "native", "servers", "capture", "replay", "analyze"},
@@ -39,6 +40,7 @@ MAY_IMPORT = {
         "metrics",
         "serve",
         "stores",
+        "cluster",
     },
 }
 # The layers inside each part, lowest first. A module may import from its own layer and from lower layers. A folder
@@ -48,8 +50,11 @@ LAYERS = {
         ("rows", "tape_rows"),
         ("verdicts", "database", "run_set"),
         ("model", "row_values"),
-        ("cause_table", "summary"),
+        ("cause_table",),
         ("lint",),
+        ("inputs", "merge"),
+        ("shares",),
+        ("summary",),
         ("findings",),
         ("plans_report",),
         ("build_report", "workload", "tape_summary", "tape_facts", "sweep", "gates"),
@@ -72,6 +77,7 @@ LAYERS = {
     ),
     "cli": (
         (
+            "cluster_options",
             "comparison",
             "driver_options",
             "fleet_plan",

@@ -16,6 +16,7 @@ from ...common.units import count, plural, utc_time
 from ...experiments.compare import PLANS, complete_rounds, is_comparison
 from ...experiments.compare_plan import PLAN_FILE, ComparePlan
 from ...experiments.show_statement import ShownStatement, show_statement
+from ..cluster_options import cluster_options, on_cluster
 from ..output import complete_tape
 from ..report_options import give, output_options, settings_of
 from ..stored_folders import StoredFolder
@@ -57,6 +58,7 @@ Names for --fail-on:
     " Failed statements come first. The first digits of the digest are enough.",
 )
 @output_options
+@cluster_options
 def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str | None, **options: Any) -> int:
     """Compare two runs of a tape, or show one run.
 
@@ -75,7 +77,8 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str
         sides = {side: runs for side, runs in (("a", a), ("b", b)) if runs}
         click.echo("\n".join(shown_lines(show_statement(tape, sides, show), list(sides))))
         return 0
-    content = report(tape, a, b, settings).content
+    with on_cluster(settings, options, tape, [*a, *b]) as working:
+        content = report(tape, a, b, working).content
     kept = paths[0] / PLANS
     if plans_folder is None and is_comparison(paths[0]) and kept.is_dir():
         plans_folder = kept

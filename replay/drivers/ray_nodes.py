@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...common.errors import InputError, QuerytapeError
+from ...cluster.connection import INSECURE, authenticates, connect, load_ray
+from ...common.errors import QuerytapeError
 from ...common.units import plural
 from .launch import DriverCommand, why_ended
 
 PLACED_S, LEAVE_S = 60.0, 10.0
-INSECURE = (
-    "{where} runs without RAY_AUTH_MODE=token, so anyone who reaches the cluster can run programs in it. Set this"
-    " variable for all nodes and for this command, or use --insecure-cluster"
-)
+OPTION = "--drivers ray"
 
 
 @dataclass(frozen=True)
@@ -49,19 +47,13 @@ class RayNodes:
 
         Raises InputError if Ray is not installed or the cluster refuses the connection.
         """
-        if not self.insecure and not _authenticates():
-            raise InputError(f"--drivers ray: {INSECURE.format(where='this command')}")
-        ray = _ray()
-        try:
-            ray.init(address=self.address, log_to_driver=False, configure_logging=False)
-        except Exception as error:  # Ray has no common class for its errors
-            raise InputError(f"--drivers ray:{self.address}: cannot connect to the cluster: {error}") from error
+        ray = connect(self.address, self.insecure, OPTION)
         return max(min(sum(bool(node["Alive"]) for node in ray.nodes()), tapes), 1)
 
     @contextmanager
     def started(self, join: str, key: bytes, run: str, count: int) -> Iterator["StartedByRay"]:
         """Start the drivers; see `Launcher`. Raises QuerytapeError if the cluster has too few free nodes."""
-        ray = _ray()
+        ray = load_ray(OPTION)
         from ray.util.placement_group import placement_group, remove_placement_group
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
@@ -70,7 +62,7 @@ class RayNodes:
         refs: list[Any] = []
         try:
             if not group.wait(PLACED_S):
-                raise QuerytapeError(f"--drivers ray: no {count:,} nodes with a free CPU within {PLACED_S:g} s")
+                raise QuerytapeError(f"{OPTION}: no {count:,} nodes with a free CPU within {PLACED_S:g} s")
             for number in range(count):
                 place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)
                 task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy=place)(run_driver)
@@ -84,20 +76,6 @@ class RayNodes:
             with suppress(Exception):
                 remove_placement_group(group)
             ray.shutdown()
-
-
-def _authenticates() -> bool:
-    return os.environ.get("RAY_AUTH_MODE", "").lower() == "token"
-
-
-def _ray() -> Any:
-    """Return the module. It must not report its usage, so the variable is set before it is imported."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    try:
-        import ray
-    except ImportError:
-        raise InputError("--drivers ray requires the package ray: pip install 'querytape[cluster]'") from None
-    return ray
 
 
 @dataclass(frozen=True)
@@ -131,7 +109,7 @@ def run_driver(words: Sequence[str], insecure: bool) -> tuple[str, int, str]:
     its part if the lead process is lost.
     """
     host = socket.gethostname()
-    if not insecure and not _authenticates():
+    if not insecure and not authenticates():
         return host, 1, INSECURE.format(where="this node")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     done = subprocess.run(

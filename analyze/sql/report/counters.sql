@@ -10,6 +10,7 @@
 --   CREATE VIEW sampled AS SELECT 'a' AS run, 1 AS round, real_ns, real_ns - started_ns AS at_ns, source, name, value
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/names.sql
 --   .read analyze/sql/summary/join.sql
 --   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql

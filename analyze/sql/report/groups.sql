@@ -8,6 +8,7 @@
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/names.sql
 --   .read analyze/sql/summary/join.sql
 --   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql

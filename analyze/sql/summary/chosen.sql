@@ -21,6 +21,7 @@
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/names.sql
 --   .read analyze/sql/summary/join.sql
 --   .read analyze/sql/summary/spans.sql
 --   .read analyze/sql/summary/facts.sql
@@ -61,10 +62,11 @@ SELECT m.kind AS kind, m.digest AS digest,
     count(*) AS events,
     count(*) FILTER (m.start_ns > s.since) AS after_write,
     count(*) FILTER (m.start_ns > s.lost_since) AS after_lost,
-    arg_min(s.lost, s.lost_since) AS lost,
-    arg_min(s.root, {'since': s.lost_since, 'round': s.round}) FILTER (s.root IS NOT NULL) AS root,
+    arg_min(s.lost, {'since': s.lost_since, 'round': s.round}) AS lost, min({'since': s.lost_since, 'round': s.round}) FILTER (s.lost IS NOT NULL) AS lost_at,
+    arg_min(s.root, {'since': s.lost_since, 'round': s.round}) FILTER (s.root IS NOT NULL) AS root, min({'since': s.lost_since, 'round': s.round}) FILTER (s.root IS NOT NULL) AS root_at,
     count(*) FILTER (m.seq > u.seq) AS after_set,
     arg_min(u.first, {'session': m.session, 'seq': m.seq, 'round': u.round}) FILTER (m.seq > u.seq) AS set_root,
+    min({'session': m.session, 'seq': m.seq, 'round': u.round}) FILTER (m.seq > u.seq) AS set_root_at,
     sum(m.more_sent)::BIGINT AS more_sent,
     min({'session': m.session, 'seq': m.seq}) AS first
 FROM joined AS m

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What do the runs and the tape contain for each event?
 --
--- Input: the views tape_event, every_outcome (prelude.sql), and the variables b, skip_ns and shares (NULL: one share).
+-- Input: the views tape_event, every_outcome (prelude.sql), the types of names.sql, and these variables: b, skip_ns,
+-- shares (NULL: one share) and joined_later (true: another file has the rows of joined).
 --
 -- Tables and views that this file makes:
 -- - joined: one row for each event, clone and round, with the outcomes of both sides (a_..., b_...) and the tape's data
@@ -24,14 +25,8 @@
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
+--   .read analyze/sql/summary/names.sql
 --   .read analyze/sql/summary/join.sql
-CREATE TYPE digest_name AS ENUM (SELECT DISTINCT digest FROM tape_event WHERE digest IS NOT NULL ORDER BY 1);
-CREATE TYPE short_name AS ENUM (
-    SELECT DISTINCT name FROM (
-        SELECT unnest([class, "user", db]) AS name FROM (SELECT DISTINCT class, "user", db FROM tape_event)
-        UNION ALL SELECT unnest(['a', 'b', '-', 'executed', 'filtered', 'skipped', 'not_sent']))
-    WHERE name IS NOT NULL ORDER BY 1);
-
 CREATE OR REPLACE TEMP VIEW event AS
 SELECT session, seq, class::short_name AS class, digest::digest_name AS digest, "user"::short_name AS "user", db::short_name AS db,
     start_ns, errno AS tape_errno, rows_sent, rows_affected, warnings, checksum
@@ -86,7 +81,7 @@ SELECT * EXCLUDE (sound, old_sent, new_sent, old_affected, new_affected, old_war
     CASE WHEN kind IS NOT NULL THEN new_sent - old_sent END AS more_sent
 FROM met;
 
-CREATE TABLE joined AS FROM joined_of(0, coalesce(getvariable('shares'), 1));
+CREATE TABLE joined AS FROM joined_of(0, coalesce(getvariable('shares'), 1)) WHERE NOT coalesce(getvariable('joined_later'), false);
 
 CREATE OR REPLACE TEMP VIEW outcome AS
 SELECT 'a'::short_name AS run, round, session, seq, clone, a_sent_ns AS sent_ns, a_done_ns AS done_ns, a_status AS status,

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps as tasks of a Ray cluster: the same report as on one machine, also if every worker is killed once."""
+
+import json
+import os
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import pytest
+from querytape.analyze import Settings, as_json, build
+from querytape.cluster.tasks import run_step_there
+from querytape.common.errors import FolderError
+from querytape.common.version import __version__
+
+from tests.analyze.test_any_order import small
+from tests.helpers.ray_cluster import ray_cluster
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+BOUND_S = 180
+
+
+def secure(folder: Path) -> dict[str, str]:
+    """Return an environment in which every process authenticates with a token."""
+    token = folder / "token"
+    token.write_text("0123456789abcdef" * 4)
+    token.chmod(0o600)
+    return {**os.environ, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
+
+
+@pytest.mark.slow
+def test_report_by_tasks_equals_the_local_report_although_each_worker_is_killed_once(tmp_path: Path) -> None:
+    tape, (a,), (b,) = small(tmp_path)
+    local = as_json(build(tape, [a], [b], Settings(keep_summary=False)))
+    environment = secure(tmp_path)
+    with ray_cluster(3, environment) as address:
+        command = [sys.executable, "-m", "tests.helpers.cluster_report", address, str(tmp_path), "4"]
+        done = subprocess.run(
+            [*command, *map(str, (tape, a, b))],
+            cwd=CHECKOUT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+        )
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.rstrip("\n") == local.rstrip("\n")
+        assert len(list((tmp_path / "marks").iterdir())) == 12  # three steps of four shares
+        words = ["report", *map(str, (tape, a, b)), "--json", "-", "--cluster", f"ray:{address}"]
+        done = subprocess.run(
+            [sys.executable, "-m", "querytape", *words, "--cluster-folder", str(tmp_path / "marks")],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout) == json.loads(local)
+        assert len(list((tmp_path / "marks").iterdir())) == 12  # the folder of the command is removed
+
+
+def failing(text: str) -> Path:
+    raise FolderError(text)
+
+
+def test_node_returns_the_result_of_its_step(tmp_path: Path) -> None:
+    assert run_step_there(partial(Path, tmp_path), __version__, insecure=True) == (str(tmp_path), "")
+
+
+def test_node_returns_why_its_step_failed() -> None:
+    path, problem = run_step_there(partial(failing, "x.tape: no such tape"), __version__, insecure=True)
+    assert (path, problem.partition(": ")[2]) == ("", "x.tape: no such tape")
+
+
+def test_node_with_another_version_is_refused() -> None:
+    _, problem = run_step_there(partial(failing, "never called"), "0.0.1", insecure=True)
+    assert f"has querytape {__version__}, but this command is querytape 0.0.1" in problem
+
+
+def test_node_without_authentication_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    _, problem = run_step_there(partial(failing, "never called"), __version__, insecure=False)
+    assert "this node runs without RAY_AUTH_MODE=token" in problem
