@@ -151,6 +151,22 @@ int32_t qt_engine_slowest(struct qt_engine *, struct qt_digest_time *out, int32_
 /* Fills `out` with the activity of each open session, up to `most` entries. Returns the number of open sessions. Any
  * thread may call it. */
 int32_t qt_engine_doing(struct qt_engine *, struct qt_doing *out, int32_t most);
+/* The order of commits over several engines, which replay parts of one plan with the same order_tables. Each engine
+ * passes its finished commits to the others. Commits are pairs (table, number).
+ *
+ * qt_engine_share names the tables whose commits other engines need. It may be called once, after qt_engine_start and
+ * before qt_engine_go. From then on, only qt_engine_let_go breaks stuck waits. Any thread may call the other functions.
+ * - qt_engine_finished: takes up to `most` commits of these tables that this engine has finished. Waits up to wait_ns
+ *   for the first of them. Returns their number. `pairs` has room for 2 * most numbers.
+ * - qt_engine_settle: commits that other engines have finished.
+ * - qt_engine_stuck: returns the due time of the next stuck wait to break, or INT64_MAX. *is_cause: whether the wait
+ *   may be the cause of the deadlock. Such waits come first.
+ * - qt_engine_let_go: breaks this wait. */
+int qt_engine_share(struct qt_engine *, const int32_t *tables, int32_t n, struct qt_error *);
+int32_t qt_engine_finished(struct qt_engine *, int64_t *pairs, int32_t most, int64_t wait_ns);
+int qt_engine_settle(struct qt_engine *, const int64_t *pairs, int32_t n, struct qt_error *);
+int64_t qt_engine_stuck(struct qt_engine *, int32_t *is_cause);
+void qt_engine_let_go(struct qt_engine *);
 /* Stops the engine. how = 1: send nothing more, wait drain_ns for answers, then close. how = 2: shut down the sockets.
  * Any thread or signal handler may call it. */
 void qt_engine_stop(struct qt_engine *, int32_t how);

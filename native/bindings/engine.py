@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drive the native replay engine. Sessions and events are its input, outcomes are its output, all as Arrow streams."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from types import TracebackType
@@ -12,6 +12,9 @@ from .._querytape import ffi, lib
 from .errors import check
 from .meters import DigestTime, Doing, Meters, read_doing, read_meters, read_slowest
 from .streams import Stream, stream_pointer
+
+MOST_COMMITS = 4096  # commits of one call
+NEVER = (1 << 63) - 1
 
 
 class State(IntEnum):
@@ -203,6 +206,41 @@ class Engine:
     def doing(self) -> list[Doing]:
         """Return the current activity of each open session."""
         return read_doing(self._open)
+
+    def share(self, tables: Sequence[int]) -> None:
+        """Name the tables whose commits other engines need. Call it once, after `start` and before `go`.
+
+        Only `let_go` then breaks stuck waits. Raises NativeFault for an unknown table or after the start of the run.
+        """
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_engine_share(self._open, ffi.new("int32_t[]", list(tables)), len(tables), error), error)
+
+    def finished(self, wait_ns: int) -> bytes:
+        """Return the commits of shared tables that have finished since the last call, as `settle` needs them.
+
+        Waits up to `wait_ns` for the first commit. Returns empty bytes if there is none.
+        """
+        pairs = ffi.new("int64_t[]", 2 * MOST_COMMITS)
+        n = lib.qt_engine_finished(self._open, pairs, MOST_COMMITS, wait_ns)
+        return bytes(ffi.buffer(pairs, 2 * n * ffi.sizeof("int64_t")))
+
+    def settle(self, commits: bytes) -> None:
+        """Mark commits as finished that other engines have finished. Raises NativeFault for an unknown table."""
+        error = ffi.new("struct qt_error *")
+        pairs = ffi.from_buffer("int64_t[]", commits)
+        check(lib.qt_engine_settle(self._open, pairs, len(pairs) // 2, error), error)
+
+    def stuck(self) -> tuple[int, bool] | None:
+        """Return the next stuck wait to break: its due time in ns, and whether it may be the cause. None: no wait is
+        stuck.
+        """
+        cause = ffi.new("int32_t *")
+        due = int(lib.qt_engine_stuck(self._open, cause))
+        return None if due == NEVER else (due, bool(cause[0]))
+
+    def let_go(self) -> None:
+        """Break the next stuck wait."""
+        lib.qt_engine_let_go(self._open)
 
     def due(self) -> int | None:
         """Return the number of fed events whose due time has come, with a precision of 1/2048 of the run.

@@ -19,11 +19,15 @@
  * waits only for commits. If no commit finishes for another order_bound_ns, the transaction's wait is the first to be
  * broken.
  *
+ * Several engines can replay parts of one plan. Each of them passes on its finished commits of the tables that they
+ * share, and another process chooses the wait that is broken.
+ *
  * A stall is a period of order_bound_ns in which waits had to be broken. Stalls are consecutive as long as more than
  * one in MOVING_WAITS of the finished waits is broken. The replay then only advances because waits are broken. */
 #include "engine/commit_order.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/stats.h"
 #include "engine/pace.h"
@@ -48,10 +52,21 @@ struct table {
     pthread_mutex_t lock;
     _Atomic uint64_t settled; /* commits 1 to `settled` are finished */
     struct heap done, waiting;
+    int shared; /* sessions of other engines wait for its commits, or finish some of them */
+};
+
+/* Finished commits of shared tables, for the other engines: pairs (table, number). */
+struct finished {
+    pthread_mutex_t lock; /* taken after the lock of a table */
+    int64_t *pair;
+    size_t n, room; /* numbers of pairs */
+    _Atomic uint32_t news;
 };
 
 struct qt_order {
     int32_t n;
+    int led; /* another process chooses the stuck waits to break */
+    struct finished finished;
     struct table table[];
 };
 
@@ -102,6 +117,7 @@ struct qt_order *qt_order_new(int32_t tables)
     if (o == NULL)
         return NULL;
     o->n = tables;
+    pthread_mutex_init(&o->finished.lock, NULL);
     for (int32_t i = 0; i < tables; i++)
         pthread_mutex_init(&o->table[i].lock, NULL);
     return o;
@@ -116,6 +132,8 @@ void qt_order_free(struct qt_order *o)
         free(o->table[i].done.item);
         free(o->table[i].waiting.item);
     }
+    pthread_mutex_destroy(&o->finished.lock);
+    free(o->finished.pair);
     free(o);
 }
 
@@ -173,32 +191,51 @@ static int may_be_the_cause(struct qt_session *s)
     return is_guess(atomic_load(&s->at_table)) || atomic_load(&s->unordered) == QT_PAST_GUESSES;
 }
 
-/* A session with a stuck wait sets its `stuck_due_ns`. One thread breaks the next stuck wait, at least `apart` ns after
- * the last broken wait. Waits that may cause the deadlock come first, then the earliest wait on the tape. */
-static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
+/* Returns the next stuck wait to break, or NULL. Waits that may cause the deadlock come first, then the earliest wait
+ * on the tape. */
+static struct qt_session *next_stuck(struct qt_engine *e, int64_t *due_ns, int *is_cause)
 {
-    int64_t last = atomic_load(&e->waits.last_broken_ns), earliest = QT_NOT_STUCK;
+    int64_t earliest = QT_NOT_STUCK;
     struct qt_session *first = NULL;
-    int is_cause = 0;
 
-    if (now - last < apart || !atomic_compare_exchange_strong(&e->waits.last_broken_ns, &last, now))
-        return;
+    *is_cause = 0;
     for (int64_t i = 0; i < e->table.n_sessions; i++) {
         struct qt_session *s = qt_session_at(e, i);
         int64_t due = atomic_load(&s->stuck_due_ns);
         int cause = may_be_the_cause(s);
-        if (due == QT_NOT_STUCK || due == QT_LET_GO || cause < is_cause || (cause == is_cause && due >= earliest))
+        if (due == QT_NOT_STUCK || due == QT_LET_GO || cause < *is_cause || (cause == *is_cause && due >= earliest))
             continue;
-        is_cause = cause;
+        *is_cause = cause;
         earliest = due;
         first = s;
     }
-    if (first != NULL && atomic_compare_exchange_strong(&first->stuck_due_ns, &earliest, QT_LET_GO)) {
+    *due_ns = earliest;
+    return first;
+}
+
+static void break_next_stuck(struct qt_engine *e, int64_t now)
+{
+    int64_t due;
+    int is_cause;
+    struct qt_session *first = next_stuck(e, &due, &is_cause);
+
+    if (first != NULL && atomic_compare_exchange_strong(&first->stuck_due_ns, &due, QT_LET_GO)) {
         count_stall(e, now);
         if (is_cause && atomic_load(&first->unordered) == QT_IN_ORDER)
             atomic_store(&e->waits.last_broken_ns, now + e->options.order_bound_ns);
         qt_wake(first);
     }
+}
+
+/* A session with a stuck wait sets its `stuck_due_ns`. One thread breaks the next stuck wait, at least `apart` ns after
+ * the last broken wait. If several engines share tables, the process that leads them breaks the waits. */
+static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
+{
+    int64_t last = atomic_load(&e->waits.last_broken_ns);
+
+    if (!e->waits.order->led && now - last >= apart &&
+        atomic_compare_exchange_strong(&e->waits.last_broken_ns, &last, now))
+        break_next_stuck(e, now);
 }
 
 /* Returns whether the wait is over. The end of the run ends every wait. */
@@ -300,11 +337,35 @@ void qt_await_turn(struct qt_session *s, const struct qt_planned_event *ev, cons
     qt_count(e, QT_COUNT_ORDER_WAIT_NS, (uint64_t)(s->free_ns - begun));
 }
 
-static void settle_commit(struct table *t, uint64_t number)
+/* Keeps a finished commit for the other engines. If there is no memory for it, their waits for it are broken. */
+static void tell_others(struct finished *f, int64_t table, uint64_t number)
+{
+    pthread_mutex_lock(&f->lock);
+    if (f->n == f->room) {
+        size_t room = f->room > 0 ? f->room * 2 : 64;
+        int64_t *larger = realloc(f->pair, room * 2 * sizeof *larger);
+        if (larger != NULL) {
+            f->pair = larger;
+            f->room = room;
+        }
+    }
+    if (f->n < f->room) {
+        f->pair[2 * f->n] = table;
+        f->pair[2 * f->n + 1] = (int64_t)number;
+        f->n++;
+    }
+    pthread_mutex_unlock(&f->lock);
+    atomic_fetch_add(&f->news, 1);
+    qt_futex_wake(&f->news, 1);
+}
+
+static void settle_commit(struct qt_order *o, struct table *t, uint64_t number, int is_own)
 {
     uint64_t settled;
     pthread_mutex_lock(&t->lock);
     settled = atomic_load(&t->settled);
+    if (is_own && t->shared && number > settled)
+        tell_others(&o->finished, t - o->table, number);
     if (number == settled + 1) {
         settled++;
         while (t->done.n > 0 && t->done.item[0].n <= settled + 1)
@@ -328,7 +389,7 @@ void qt_settle_turn(struct qt_engine *e, const char *turn)
     p++;
     while (read_pair(&p, &table, &number))
         if (table < (uint64_t)e->waits.order->n)
-            settle_commit(&e->waits.order->table[table], number);
+            settle_commit(e->waits.order, &e->waits.order->table[table], number, 1);
 }
 
 void qt_settle_commits(struct qt_engine *e, const struct qt_planned_event *ev)
@@ -339,6 +400,73 @@ void qt_settle_commits(struct qt_engine *e, const struct qt_planned_event *ev)
         qt_settle_turn(e, ev->waits); /* harmless if the COMMIT is already settled */
     qt_settle_turn(e, qt_last_turn(ev->waits));
 }
+
+int qt_engine_share(struct qt_engine *e, const int32_t *tables, int32_t n, struct qt_error *err)
+{
+    struct qt_order *o = e->waits.order;
+
+    if (atomic_load(&e->schedule.zero_ns) != 0 || atomic_load(&e->schedule.go_ns) != 0)
+        return qt_fail(err, QT_ESTATE, "the tables must be shared before the run begins");
+    for (int32_t i = 0; i < n; i++)
+        if (o == NULL || tables[i] < 0 || tables[i] >= o->n)
+            return qt_fail(err, QT_EINVALID, "table %d: expected 0 to %d", (int)tables[i],
+                           o == NULL ? -1 : (int)o->n - 1);
+    for (int32_t i = 0; i < n; i++)
+        o->table[tables[i]].shared = 1;
+    if (o != NULL)
+        o->led = n > 0;
+    return QT_OK;
+}
+
+int32_t qt_engine_finished(struct qt_engine *e, int64_t *pairs, int32_t most, int64_t wait_ns)
+{
+    struct finished *f = e->waits.order == NULL ? NULL : &e->waits.order->finished;
+    int64_t until = qt_now() + wait_ns;
+    uint32_t news;
+    int32_t n;
+
+    if (f == NULL)
+        return 0;
+    do {
+        news = atomic_load(&f->news);
+        pthread_mutex_lock(&f->lock);
+        n = f->n < (size_t)most ? (int32_t)f->n : most;
+        if (n > 0) {
+            memcpy(pairs, f->pair, (size_t)n * 2 * sizeof *pairs);
+            f->n -= (size_t)n;
+            memmove(f->pair, f->pair + 2 * (size_t)n, f->n * 2 * sizeof *pairs);
+        }
+        pthread_mutex_unlock(&f->lock);
+        if (n == 0 && qt_now() < until)
+            qt_futex_wait(&f->news, news, until);
+    } while (n == 0 && qt_now() < until);
+    return n;
+}
+
+int qt_engine_settle(struct qt_engine *e, const int64_t *pairs, int32_t n, struct qt_error *err)
+{
+    struct qt_order *o = e->waits.order;
+
+    for (int32_t i = 0; i < n; i++) {
+        int64_t table = pairs[2 * i], number = pairs[2 * i + 1];
+        if (o == NULL || table < 0 || table >= o->n || number < 1)
+            return qt_fail(err, QT_EINVALID, "table %lld, commit %lld: unknown", (long long)table, (long long)number);
+        settle_commit(o, &o->table[table], (uint64_t)number, 0);
+    }
+    return QT_OK;
+}
+
+int64_t qt_engine_stuck(struct qt_engine *e, int32_t *is_cause)
+{
+    int64_t due;
+    int cause;
+
+    next_stuck(e, &due, &cause);
+    *is_cause = cause;
+    return due;
+}
+
+void qt_engine_let_go(struct qt_engine *e) { break_next_stuck(e, qt_now()); }
 
 int32_t qt_engine_doing(struct qt_engine *e, struct qt_doing *out, int32_t most)
 {

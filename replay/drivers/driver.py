@@ -29,6 +29,7 @@ from ..summary import RunSummary
 from ..watcher import ReplayGroup, Watcher
 from .channel import Channel, ChannelClosed, Message
 from .delivery import Sender
+from .passing import Passing
 
 READY_EVERY_S = 0.005
 USES_AT_ONCE = 1000  # tables in one message
@@ -88,6 +89,7 @@ class Driver(Watcher, ReplayGroup):
         self._goes: queue.Queue[Message | None] = queue.Queue()
         self._opens: queue.Queue[Message | None] = queue.Queue()
         self._dismissed = threading.Event()
+        self._passing = Passing(channel)
         self._begun = self._ended = False
         self.lead_lost: str | None = None
         self.merged = False
@@ -110,7 +112,7 @@ class Driver(Watcher, ReplayGroup):
         for waiting in (self._spans, self._opens, self._goes):
             waiting.put(None)
         self._dismissed.set()
-        if not self._begun:
+        if not self._begun or self._passing.active:
             self._stop()
 
     def _take(self, message: Message) -> None:
@@ -122,6 +124,8 @@ class Driver(Watcher, ReplayGroup):
             self._opens.put(message)
         elif message.kind == "go":
             self._goes.put(message)
+        elif message.kind in ("order", "ordered", "finished", "let_go"):
+            self._passing.take(message)
         elif message.kind == "stop":
             self._stop()
         elif message.kind == "bye":
@@ -162,6 +166,7 @@ class Driver(Watcher, ReplayGroup):
 
     def started(self, engine: Engine) -> None:
         """Start a thread that waits for the start time. The replay continues in its own thread."""
+        self._passing.start(engine)
         threading.Thread(target=self._begin, args=(engine,), name="go", daemon=True).start()
 
     def _begin(self, engine: Engine) -> None:
@@ -206,9 +211,16 @@ class Driver(Watcher, ReplayGroup):
         uses = [[use.schema, use.name, use.locks] for use in plan.table_uses or ()]
         for at in range(0, len(uses), USES_AT_ONCE):
             self._send("uses", uses=uses[at : at + USES_AT_ONCE])
+        self._passing.plan_is(plan)
         self._send("planned", reasons=reasons, notes=plan.order_notes, **values)
         self._shown.planned(plan)
         self._wait_for(self._opens)
+        self._passing.apply(plan)
+
+    def ended(self) -> None:
+        """Pass on the last commits before the engine is closed."""
+        self._passing.end()
+        self._shown.ended()
 
     def opening(self, opened: int, plan: Plan) -> None:
         """Report the number of open sessions."""

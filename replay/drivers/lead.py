@@ -11,6 +11,7 @@ from os import PathLike
 from typing import Any
 
 from ...common.errors import QuerytapeError
+from ...common.files import remove_folder
 from ...common.signals import stop_on_signals
 from ...common.units import plural
 from ...schemas import Folder, tape_id
@@ -19,6 +20,7 @@ from ..checks.logins import check_logins
 from ..checks.preflight import Finding, check_tape, check_together
 from ..observe.ticks import process_cpu_ns
 from ..options import ReplayOptions
+from ..plan.catalog import read_catalog
 from ..plan.make_plan import PlanRequest
 from ..replay_tape import common_collations, keep_facts, open_hosts, opened, read_target_facts, refuse
 from ..run import DriversEnd, EndedRun, RunLogs
@@ -33,14 +35,15 @@ from .lost import write_unreported
 from .member import Member
 from .merging import PARTS, Ticks, merge, part_path, whole_plan, whole_stats
 from .secured import lead_key
+from .shared_order import SharedOrder, order_all
 from .shares import (
     Drivers,
     deal,
     part_of,
     part_options,
     prints_of,
-    refuse_shared_tables,
     refuse_what_needs_all,
+    sharing_sentence,
     tapes_of,
 )
 
@@ -61,6 +64,8 @@ class Lead(Gathering):
         self._cpu_before = process_cpu_ns()
         self._found: set[str] = set()
         self._other_servers: list[str] = []
+        self._stopped_by: str | None = None  # the driver whose commits the others would wait for
+        self._order: SharedOrder | None = None
         self._run_id = secrets.token_hex(8)
 
     def replay(self, folder: RunFolder, facts: Facts, read_target: Facts | None) -> RunSummary:
@@ -69,8 +74,8 @@ class Lead(Gathering):
         with self._gathered():
             self.span = self._agree()
             self._find_other_servers(facts)
-            if self.options.commit_order:
-                refuse_shared_tables([member.uses for member in self.members])
+            if self.options.commit_order and (why := sharing_sentence([member.uses for member in self.members])):
+                self._share_order(why, folder, facts, read_target)
             plan = whole_plan(self.tape, self.options.rules(), folder.spill, self.members)
             findings = check_together(plan, self.options.target, facts)
             for finding in findings:
@@ -142,6 +147,21 @@ class Lead(Gathering):
             missing = None if started is None else lambda: started.waiting(parts())
             self._wait("join", joined, self.drivers.gather_s, missing)
 
+    def _share_order(self, why: str, folder: RunFolder, facts: Facts, read_target: Facts | None) -> None:
+        """Plan the order of all sessions here. Each driver uses its part of this order instead of its own."""
+        self._find(Finding("info", why))
+        room = folder.spill / "order"
+        room.mkdir()
+        with closing(self.options.target.connect(self.options.connect_timeout_s)) as con:
+            catalog = read_catalog(con)
+        known = common_collations(facts, read_target)
+        rules = self.options.rules()
+        request = PlanRequest(self.tape, rules, room, room, catalog, known, span=lambda first, last: self.span)
+        order = order_all(request, [part_of(self.tape, member.names) for member in self.members])
+        self._order = SharedOrder(self.members, self.options.order_bound_ns)
+        self._order.send(order)
+        remove_folder(room)
+
     def _find_other_servers(self, facts: Facts) -> None:
         """Warn if drivers have another target than the lead process. A load balancer may have chosen it."""
         others = [
@@ -157,6 +177,20 @@ class Lead(Gathering):
         if finding.severity != "refuse" and finding.text not in self._found:
             self._found.add(finding.text)
             self.watcher.finding(finding)
+
+    def _see_lost(self, seen: set[int]) -> None:
+        """Also let the drivers wait for each other, and stop them if one of them ended too early for that."""
+        super()._see_lost(seen)
+        if self._order is None:
+            return
+        self._order.break_circle()
+        early = [member for member in self.active if member.lost or (member.info or {}).get("partial")]
+        if early and not self.stops and not all(member.over for member in self.members):
+            self._stopped_by = early[0].name
+            self.watcher.finding(
+                Finding("warning", f"{early[0].name} ended early, and the other drivers wait for its commits: stopping")
+            )
+            self.stops = 1
 
     # ---- the end ----
 
@@ -223,7 +257,7 @@ class Lead(Gathering):
         if lost:
             about = f"; {plural(unknown, 'further event')} may have been sent" if unknown else ""
             return "; ".join(lost) + about
-        if self.stops:
+        if self.stops and self._stopped_by is None:
             return None
         own = [f"{member.name}: {text}" for member in self.members if (text := (member.info or {}).get("partial"))]
         return "; ".join(own) or None

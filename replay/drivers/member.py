@@ -5,6 +5,7 @@ import subprocess
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ class Member:
     - `label`: its name in messages. Without a label, the name is made from its number and host.
     - `server`: the identity of its target. None if unknown.
     - `uses`: the tables of its events, if the order of commits is kept.
+    - `on_order`: takes its messages about the order of commits, in the thread that listens to it.
+    - `stuck`: its next stuck wait: whether it is not the cause, and its due time. See shared_order.py.
     - `lost`: why the connection to the driver is lost.
     - `died_ns`: when its process was known to have ended. None if the process may still be running.
     """
@@ -52,6 +55,8 @@ class Member:
         self.findings: deque[dict[str, Any]] = deque()
         self.ticks: deque[dict[str, Any]] = deque()
         self.uses: list[TableUse] = []
+        self.on_order: Callable[[Member, Message], None] | None = None
+        self.stuck: tuple[bool, int] | None = None
         self.server: str | None = None
         self.at_zero: Offset | None = None
         self._trips: deque[RoundTrip] = deque(maxlen=TRIPS)
@@ -169,6 +174,10 @@ class Member:
                 self._heard_ns = message.at_ns
                 if message.kind == "file":
                     self._receiver.take(message)
+                    continue
+                if message.kind in ("finished", "stuck"):
+                    if self.on_order is not None:
+                        self.on_order(self, message)
                     continue
                 with self.news:
                     self._take(message)

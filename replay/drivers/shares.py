@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ...common.errors import InputError, RefusedError
+from ...common.errors import InputError
 from ...common.units import plural
 from ...schemas import Folder
 from ...schemas.tape_set import TapeSet, deal_command
@@ -117,23 +117,19 @@ def refuse_what_needs_all(options: ReplayOptions, count: int) -> None:
         )
 
 
-def refuse_shared_tables(drivers: Sequence[Sequence[TableUse]]) -> None:
-    """Raise RefusedError if the order of commits needs waits between drivers.
+def sharing_sentence(drivers: Sequence[Sequence[TableUse]]) -> str | None:
+    """Return why the order of commits needs waits between drivers. Returns None if it needs none.
 
-    That is the case if a driver uses a table that another driver writes or locks.
+    A driver waits for another driver if it uses a table that the other driver writes or locks.
     """
     shared = shared_tables(drivers)
     if not shared:
-        return
+        return None
     if shared[0] == UNKNOWN:
-        raise RefusedError(
-            "refused: --order commit: a driver has statements whose tables are unknown (such as CALL, views and"
-            " triggers), and other drivers use tables. Replay with one driver"
-        )
-    raise RefusedError(
-        f"refused: --order commit: several drivers use tables that one of them writes or locks: {listed(shared)}."
-        " Replay with one driver, or deal the tape with --by-table"
-    )
+        why = "the tables of some statements are unknown (such as CALL, views and triggers)"
+    else:
+        why = f"several drivers use tables that one of them writes or locks: {listed(shared)}"
+    return f"--order commit: the drivers wait for each other's commits, because {why}"
 
 
 def part_options(options: ReplayOptions, count: int, **own: Any) -> ReplayOptions:

@@ -38,6 +38,7 @@ TAPE_COMMANDS = (
     "report {tape} {run} {run2}",
     "report {tape} {run} --json -",
     "tape verify {tape}",
+    "tape copy {tape} {new}",
     "tape verify {tape} --salvage {new}",
     "tape merge {tape} {whole} -o {new}",
     "tape cut {tape} --from 2020-01-01 -o {new}",

@@ -387,88 +387,6 @@ static void commits_of_many_sessions_keep_the_tape_order(void)
     replay_free(&r);
 }
 
-enum { TABLES = 3, RANDOM = 30, STEPS = 40, ALL = RANDOM * STEPS };
-
-/* An event of a random plan: at most one wait for each table and at most one commit. */
-struct step {
-    int64_t session, seq, needed[TABLES], number;
-    int table;
-    char sql[16], waits[80];
-};
-
-static unsigned next(unsigned *seed)
-{
-    *seed = *seed * 1103515245u + 12345u;
-    return *seed >> 16;
-}
-
-/* Each event waits only for earlier events, so the plan cannot deadlock. Some statements are slow and some waits need
- * only older commits. Commits therefore finish out of order. */
-static void make_random_plan(struct step *step, unsigned seed)
-{
-    int64_t seq[RANDOM] = {0}, commits[TABLES] = {0};
-
-    for (int i = 0; i < ALL; i++) {
-        struct step *s = &step[i];
-        int at = 0, slow = next(&seed) % 4 == 0;
-        do
-            s->session = next(&seed) % RANDOM;
-        while (seq[s->session] == STEPS);
-        s->seq = ++seq[s->session];
-        for (int t = 0; t < TABLES; t++) {
-            int64_t lag = next(&seed) % 8;
-            s->needed[t] = next(&seed) % 3 == 0 && commits[t] > lag ? commits[t] - lag : 0;
-            if (s->needed[t] > 0)
-                at += sprintf(s->waits + at, "%s%d:%lld", at > 0 ? " " : "", t, (long long)s->needed[t]);
-        }
-        s->table = next(&seed) % 4 > 0 ? (int)(next(&seed) % TABLES) : -1;
-        if (s->table >= 0) {
-            s->number = ++commits[s->table];
-            sprintf(s->waits + at, ";%d:%lld", s->table, (long long)s->number);
-        }
-        snprintf(s->sql, sizeof s->sql, slow ? "SLEEP %u" : "SELECT %u", slow ? 1 + next(&seed) % 4 : 1);
-    }
-}
-
-/* No event is sent before the commits that it waits for are done. No event waits forever, and each wait is counted
- * once. */
-static void random_commit_orders_are_kept(void)
-{
-    static struct step step[ALL];
-    static int64_t done[TABLES][ALL + 1];
-
-    for (unsigned seed = 1; seed <= 3; seed++) {
-        struct replay r;
-        uint64_t waits = 0;
-        int64_t waited_ns = 0;
-
-        memset(step, 0, sizeof step);
-        make_random_plan(step, seed);
-        begin(&r, RANDOM, STEPS);
-        r.options.order_bound_ns = 600 * 1000 * MS;
-        for (int i = 0; i < ALL; i++)
-            event(&r, step[i].session + 1, step[i].seq, step[i].sql, step[i].waits[0] ? step[i].waits : NULL);
-        replay_run(&r);
-        CHECK_INT(r.stats.counts.executed, ALL);
-        CHECK_INT(r.stats.counts.order_broken, 0);
-        for (int i = 0; i < ALL; i++)
-            if (step[i].table >= 0)
-                done[step[i].table][step[i].number] = replay_find(&r, step[i].session + 1, step[i].seq)->done_ns;
-        for (int i = 0; i < ALL; i++) {
-            struct outcome *o = replay_find(&r, step[i].session + 1, step[i].seq);
-            for (int t = 0; t < TABLES; t++)
-                for (int64_t n = 1; n <= step[i].needed[t]; n++)
-                    CHECK(o->sent_ns >= done[t][n]);
-            waits += o->order_ns != NO_VALUE;
-            waited_ns += o->order_ns != NO_VALUE ? o->order_ns : 0;
-        }
-        CHECK(waits > 0);
-        CHECK_INT(r.stats.counts.order_waits, waits);
-        CHECK_INT(r.stats.counts.order_wait_ns, waited_ns);
-        replay_free(&r);
-    }
-}
-
 int main(void)
 {
     RUN(event_waits_for_the_commits_that_it_needs);
@@ -483,6 +401,5 @@ int main(void)
     RUN(waiting_session_is_reported);
     RUN(stop_ends_all_waits);
     RUN(commits_of_many_sessions_keep_the_tape_order);
-    RUN(random_commit_orders_are_kept);
     return 0;
 }

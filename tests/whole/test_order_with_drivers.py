@@ -8,12 +8,15 @@ from typing import Any
 
 import pymysql
 import pytest
+from querytape.capture.tools import deal as dealing
 from querytape.capture.tools.deal import deal
-from querytape.common.errors import InputError, RefusedError
+from querytape.common.errors import InputError
+from querytape.replay.checks.preflight import Finding
 from querytape.replay.drivers.lead import replay_by_drivers
 from querytape.replay.drivers.shares import Drivers
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
+from querytape.replay.watcher import Watcher
 from querytape.servers.sandbox import Server
 
 from tests.helpers.live import may_capture, recording
@@ -22,6 +25,7 @@ from tests.helpers.whole import accounting, options
 from ..conftest import ServerFactory
 
 CUSTOMERS, CLIENTS, ROUNDS, ROWS = 3, 4, 25, 4
+HOT = 12  # rows that all clients change
 SCHEMAS = [f"customer{number}" for number in range(CUSTOMERS)]
 
 
@@ -72,9 +76,14 @@ def record(server: Server, tape: Path, joined: bool = False) -> list[Any]:
 
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
 def test_rows_are_equal_after_a_replay_by_three_drivers(
-    kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
+    kind: str,
+    server_factory: ServerFactory,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     may_capture(request)
+    monkeypatch.setattr(dealing, "LARGEST_GROUP", 3.0)  # the durations of the statements, and so the loads, are random
     server = server_factory(kind)
     original = record(server, tmp_path / "t.tape")
     dealt = deal(tmp_path / "t.tape", 3, tmp_path / "t.set", by_table=True)
@@ -94,19 +103,69 @@ def test_rows_are_equal_after_a_replay_by_three_drivers(
     assert counts["order_waits"] > 0
 
 
-def test_drivers_with_a_common_written_table_are_refused(
-    server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
+def check_shared(server: Server, original: list[Any], folder: Path) -> None:
+    """Replay the set t.set with three drivers, which share tables. Check the rows, the waits and the run."""
+    found: list[str] = []
+
+    class Listing(Watcher):
+        def finding(self, finding: Finding) -> None:
+            found.append(finding.text)
+
+    given = options(
+        server,
+        folder / "t.run",
+        pace=Pace("none"),
+        overrides=Overrides(clock=True, ids=True),
+        commit_order=True,
+        order_bound_ns=20_000_000_000,
+    )
+    summary = replay_by_drivers(folder / "t.set", given, Drivers(3), Listing())
+    assert rows(server) == original
+    counts = summary.info["accounting"]
+    assert (counts["order_broken"], accounting(summary)[3]) == (0, 0)
+    assert counts["order_waits"] > 0
+    assert any("the drivers wait for each other's commits" in text for text in found)
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+def test_rows_are_equal_although_the_drivers_share_a_written_table(
+    kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """The set is dealt without regard to tables. By table, the tape cannot be dealt, because all sessions are joined."""
     may_capture(request)
-    server = server_factory("mariadb")
-    record(server, tmp_path / "t.tape", joined=True)
+    server = server_factory(kind)
+    original = record(server, tmp_path / "t.tape", joined=True)
     deal(tmp_path / "t.tape", 3, tmp_path / "t.set")
-    given = options(server, tmp_path / "t.run", pace=Pace("none"), commit_order=True)
-    with pytest.raises(
-        RefusedError, match=r"tables that one of them writes or locks: customer0\.counter, .*shared\.counter"
-    ):
-        replay_by_drivers(tmp_path / "t.set", given, Drivers(3))
-    assert not (tmp_path / "t.run").exists()
     with pytest.raises(InputError, match=r"100% of the load must stay together.*customer0\.counter.*with one driver"):
         deal(tmp_path / "t.tape", 3, tmp_path / "by.set", by_table=True)
+    check_shared(server, original, tmp_path)
+
+
+def fight(port: int, client: int) -> None:
+    """Run one of eight clients that all change the same twelve rows. The result depends on the order of the commits."""
+    rng = random.Random(100 + client)
+    with pymysql.connect(host="127.0.0.1", port=port, user="root", database="shared", ssl_disabled=True) as con:
+        for _ in range(2 * ROUNDS):
+            chosen = sorted(rng.sample(range(HOT), rng.randint(1, 3)))
+            with con.cursor() as cursor:
+                cursor.execute("BEGIN")
+                for row in chosen:
+                    cursor.execute(f"UPDATE counter SET n = (n * 7 + {rng.randint(1, 99)}) % 1000003 WHERE id = {row}")
+                cursor.execute("ROLLBACK" if rng.random() < 0.1 else "COMMIT")
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+def test_rows_are_equal_if_eight_clients_on_three_drivers_change_the_same_rows(
+    kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    may_capture(request)
+    server = server_factory(kind)
+    create(server)
+    server.execute(f"INSERT INTO shared.counter VALUES {', '.join(f'({row}, {row})' for row in range(ROWS, HOT))}")
+    with recording(server.port, tmp_path / "t.tape"), ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda client: fight(server.port, client), range(8)))
+    original = rows(server)
+    create(server)
+    server.execute(f"INSERT INTO shared.counter VALUES {', '.join(f'({row}, {row})' for row in range(ROWS, HOT))}")
+    deal(tmp_path / "t.tape", 3, tmp_path / "t.set")
+    check_shared(server, original, tmp_path)

@@ -156,12 +156,15 @@ def test_steps_of_a_wall_clock_change_nothing(shop: Server, tmp_path: Path, stac
 
 
 @pytest.mark.long
-def test_three_drivers_join_over_an_encrypted_connection(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+@pytest.mark.parametrize("order", [(), ("--order", "commit")], ids=["alone", "together"])
+def test_three_drivers_join_over_an_encrypted_connection(
+    order: tuple[str, ...], shop: Server, tmp_path: Path, stack: ExitStack
+) -> None:
     """Three drivers give the same numbers as one. The network traffic contains no password, statement or key."""
     bench = Bench(shop, tmp_path, stack)
-    lead, port = bench.lead()
+    lead, port = bench.lead(*order)
     link = stack.enter_context(Link(port))
-    drivers = [bench.driver(number, link.port) for number in (1, 2, 3)]
+    drivers = [bench.driver(number, link.port, *order) for number in (1, 2, 3)]
     ends = [driver.end() for driver in drivers]
     code, said = lead.end()
     assert (code, [end for end, _ in ends]) == (0, [0, 0, 0]), said + str(ends)
@@ -257,6 +260,27 @@ def test_lost_connection_leaves_counted_unknown_events(shop: Server, tmp_path: P
     with pytest.raises(InputError, match="the run already contains all parts"):
         collect(bench.run, [tmp_path / "part-1.run"])
     assert noticed < 30  # 3 s on an idle machine; a busy machine needs more
+
+
+@pytest.mark.long
+def test_all_drivers_stop_if_a_link_is_cut_while_they_wait_for_each_other(
+    shop: Server, tmp_path: Path, stack: ExitStack
+) -> None:
+    """Also the driver behind the link stops, because nobody passes on its commits."""
+    bench = Bench(shop, tmp_path, stack, 3, 150 * MS)
+    lead, port = bench.lead("--order", "commit")
+    link = stack.enter_context(Link(port))
+    first = bench.driver(1, link.port, "--order", "commit")
+    others = [bench.driver(number, port, "--order", "commit") for number in (2, 3)]
+    lead.saw(r"0:02 ")
+    link.cut()
+    lead.saw("ended early, and the other drivers wait for its commits: stopping")
+    code, said = lead.end()
+    assert code == 5, said
+    assert first.end()[0] == 1
+    assert [driver.end()[0] for driver in others] == [1, 1]
+    assert sum(written(shop).values()) < sum(WRITTEN.values())
+    assert json.loads((tmp_path / "part-1.run" / "run.json").read_text())["accounting"]["balanced"]
 
 
 @pytest.mark.long

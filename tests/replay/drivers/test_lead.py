@@ -184,7 +184,7 @@ def test_driver_killed_before_the_start_leaves_nothing(shop: Server, tmp_path: P
 
 
 def test_impossible_work_for_several_drivers_is_refused(shop: Server, tmp_path: Path) -> None:
-    """The lead refuses fewer tapes than drivers, shared tables, and options that need all sessions. No file is created."""
+    """The lead refuses fewer tapes than drivers, and options that need all sessions. No file is created."""
     tapes = prime_set(tmp_path, 2)
     given = options(shop, tmp_path / "a.run", partial_ok=True)
     with pytest.raises(InputError, match=r"3 drivers need at least 3 tapes, found a set of 2 tapes.*tape deal"):
@@ -194,9 +194,6 @@ def test_impossible_work_for_several_drivers_is_refused(shop: Server, tmp_path: 
     capped = options(shop, tmp_path / "a.run", partial_ok=True, pace=Pace(max_idle_ns=1))
     with pytest.raises(InputError, match=r"--max-idle cannot be used with several drivers"):
         replay_by_drivers(tapes, capped, Drivers(2))
-    ordered = options(shop, tmp_path / "a.run", partial_ok=True, commit_order=True)
-    with pytest.raises(RefusedError, match=r"one of them writes or locks: shop\.log\. Replay with one"):
-        replay_by_drivers(tapes, ordered, Drivers(2))
     refused = options(shop, tmp_path / "a.run", partial_ok=True, target_is_disposable=False)
     with pytest.raises(RefusedError, match="target-is-disposable"):
         replay_by_drivers(tapes, refused, Drivers(2))

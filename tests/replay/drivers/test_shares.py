@@ -5,7 +5,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from querytape.common.errors import InputError, RefusedError
+from querytape.common.errors import InputError
 from querytape.replay.drivers.shares import (
     OWN,
     deal,
@@ -13,8 +13,8 @@ from querytape.replay.drivers.shares import (
     part_of,
     part_options,
     prints_of,
-    refuse_shared_tables,
     refuse_what_needs_all,
+    sharing_sentence,
     tapes_of,
 )
 from querytape.replay.options import ReplayOptions
@@ -122,11 +122,11 @@ def test_fingerprints_hide_the_values() -> None:
     assert all(mine[name] != theirs for name, theirs in prints_of(given, b"j" * 32).items())
 
 
-def test_message_about_shared_tables_names_them_or_the_unknown_statements() -> None:
-    """Drivers that share nothing are accepted."""
+def test_sentence_about_shared_tables_names_them_or_the_unknown_statements() -> None:
+    """Drivers that share nothing do not wait for each other."""
     a, b = TableUse("s", "a", locks=True), TableUse("s", "b", locks=True)
-    refuse_shared_tables([[a], [b], []])
-    with pytest.raises(RefusedError, match=r"one of them writes or locks: s\.a, s\.b\. Replay with one"):
-        refuse_shared_tables([[a, b], [b, a]])
-    with pytest.raises(RefusedError, match="a driver has statements whose tables are unknown"):
-        refuse_shared_tables([[TableUse(None, UNKNOWN, locks=True)], [b]])
+    assert sharing_sentence([[a], [b], []]) is None
+    assert str(sharing_sentence([[a, b], [b, a]])).endswith("one of them writes or locks: s.a, s.b")
+    assert "the tables of some statements are unknown" in str(
+        sharing_sentence([[TableUse(None, UNKNOWN, locks=True)], [b]])
+    )
