@@ -14,6 +14,7 @@ from ...common.duck import open_database, plain_reason, sql_text
 from ...common.errors import InputError, QuerytapeError
 from ...common.temporary import temporary_folder
 from ...schemas import open_folder
+from ...schemas.engine_views import NAMES, define_views
 from ..stored_folders import StoredFolder, local_copy
 
 PROMPT = "querytape> "
@@ -34,6 +35,7 @@ Examples:
   querytape sql shop.tape -c 'FROM digests ORDER BY events DESC LIMIT 5'
   querytape sql new.run --format csv -c 'FROM ticks' > ticks.csv
   querytape sql new.run -c "SELECT error, text FROM failed LIMIT 1"
+  querytape sql shop.tape --views spark > shop.sql
 """,
 )
 @click.argument("folder", type=StoredFolder())
@@ -53,7 +55,13 @@ Examples:
     show_default=True,
     help="Output format of the rows.",
 )
-def sql_command(folder: Path, commands: tuple[str, ...], shape: str) -> None:
+@click.option(
+    "--views",
+    "engine",
+    type=click.Choice(sorted(NAMES)),
+    help="Instead: print statements that define the tables in this engine, and exit.",
+)
+def sql_command(folder: Path, commands: tuple[str, ...], shape: str, engine: str | None) -> None:
     """Query a tape or a run with SQL (DuckDB).
 
     A tape has the tables events, sessions, digests and problems. A run has the tables outcomes, sessions, ticks,
@@ -63,7 +71,14 @@ def sql_command(folder: Path, commands: tuple[str, ...], shape: str) -> None:
     The view `event_texts` contains each event with its statement and bound values (column `text`). The view `failed`
     contains a run's failed events with errors and texts. All tables are read-only. Without -c, a shell reads statements
     that end with a semicolon, until Ctrl-D.
+
+    --views defines the tables in another engine, which must see the files at the same paths. For Trino, it defines only
+    tables that are folders of files.
     """
+    if engine is not None:
+        kind = "run" if (folder / "run.json").exists() else "tape"
+        click.echo("\n\n".join(define_views(open_folder(kind, folder), engine)))
+        return
     with temporary_folder() as spill, attach(folder, Path(spill)) as con:
         statements = list(commands) or (None if sys.stdin.isatty() else [sys.stdin.read()])
         if statements is None:
