@@ -15,6 +15,7 @@ import duckdb
 from ..common.errors import InputError, NativeFault, NoEventError
 from ..common.files import hold, size_now
 from ..common.signals import stop_on_signals
+from ..common.staged import is_address
 from ..common.units import plural
 from ..native.bindings.inputs import STDIN, Pipe, as_input, head
 from ..native.bindings.reader import Reader, ReaderStats
@@ -128,6 +129,8 @@ def check_files(names: Sequence[str], *, follow: bool = False) -> None:
         path = Path(name)
         if name == STDIN:
             continue
+        if is_address(name):
+            raise InputError(f"{name}: a log must be on this machine. Only tapes, sets and runs can be in a store")
         if not path.exists():
             raise InputError(f"{name}: no such file")
         if path.is_file() and path.stat().st_size == 0 and not follow:

@@ -95,7 +95,8 @@ DRIVERS = Section(
             type=click.Choice(["continue", "stop"]),
             default="continue",
             show_default=True,
-            help="Action of the other drivers when a driver is lost.",
+            help="Action of the other drivers when a driver is lost. If drivers wait for each other's commits"
+            " (--order commit), the run always stops.",
         ),
         option(
             "--listen",

@@ -17,7 +17,7 @@ COMMANDS = {
         ".commands.capture:capture_group", "Record the queries of a production server on a tape.", "Record"
     ),
     "tape": LazyCommand(
-        ".commands.tape:tape_group", "Merge, cut, filter, split, pseudonymize and check tapes.", "Record"
+        ".commands.tape:tape_group", "Merge, cut, filter, split, copy, pseudonymize and check tapes.", "Record"
     ),
     "export": LazyCommand(
         ".commands.export:export_command", "Write a tape as a slow log, CSV, JSON lines or SQL.", "Record"

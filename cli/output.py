@@ -178,7 +178,7 @@ def complete_tape(path: Path) -> None:
     if address := address_of(path):
         found = plural(info["counts"]["events"], "event")
         click.echo(
-            f"{address}: the capture is still running, or it was killed. The local copy has {found} that it published",
+            f"{address}: the capture is still running, or it was killed. The store has {found} so far",
             err=True,
         )
         return

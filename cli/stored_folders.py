@@ -11,7 +11,7 @@ from ..common.staged import is_address
 
 
 class StoredFolder(click.Path):
-    """An existing folder as a local path. A folder of an object store is copied for the time of the command."""
+    """An existing folder as a local path. For an address, this is a copy that is removed at the end."""
 
     def __init__(self, **checks: Any) -> None:
         super().__init__(path_type=Path, **checks)
@@ -22,7 +22,7 @@ class StoredFolder(click.Path):
 
 
 class NewFolder(click.Path):
-    """A folder that the command creates, as a local path. It is also copied to an object store if the user asks so.
+    """A folder that the command creates, as a local path. If the user gives an address, it is copied to this address.
 
     `source`: the argument with the folder that the command copies. A copy that failed can then be continued.
     """
@@ -49,7 +49,7 @@ class LocalPath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path."""
         if isinstance(value, str) and is_address(value):
-            raise OptionError(f"{value}: expected a path on this machine. Copy a folder of a store with: tape copy")
+            raise OptionError(f"{value}: expected a path on this machine, found an address in an object store")
         return super().convert(value, param, ctx)
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders of an object store that are on this machine for the time of a command, and how they are shown.
+"""Local copies of folders in an object store, which exist during a command, and how they are shown.
 
-/tmp/querytape-k3v0/address      s3://bucket/shop.tape
-/tmp/querytape-k3v0/shop.tape/   the local copy
+The folder /tmp/querytape-k3v0 has the local copy `shop.tape`, and the file `address` with the address of the folder and
+the id of the process.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -15,7 +16,8 @@ FILE = "address"
 EXPECTED = "expected s3://BUCKET/PATH, gs://BUCKET/PATH or az://CONTAINER/PATH"
 # The bucket, and parts of the path. Characters with a meaning in URLs are not allowed.
 _ADDRESS = re.compile(r"(?:s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(?:/[^/?#%\\\x00-\x1f\x7f]+)+")
-_SCHEME = re.compile(r"(?:s3|gs|az):/", re.I)
+_WRONG = re.compile(r"[?#%\\\x00-\x1f\x7f]")
+_SCHEME = re.compile(r"(?:s3|s3a|gs|gcs|az|abfs|abfss):/", re.I)
 
 
 def is_address(text: str) -> bool:
@@ -27,6 +29,8 @@ def parse_address(text: str) -> str:
     """Return an address without a slash at its end. Raises InputError for an invalid address."""
     address = text.removesuffix("/")
     parts = address.split("/")
+    if wrong := sorted({*_WRONG.findall(address)}):
+        raise InputError(f"{text}: the address has the invalid character {wrong[0]!r}")
     if not _ADDRESS.fullmatch(address) or any(part in (".", "..") for part in parts) or parts[-1] == FILE:
         raise InputError(f"{text}: {EXPECTED}")
     return address
@@ -34,7 +38,7 @@ def parse_address(text: str) -> str:
 
 def stage(room: Path, address: str) -> Path:
     """Return the path for the local copy of an address. `room`: a temporary folder of querytape."""
-    (room / FILE).write_text(address, encoding="utf-8")
+    (room / FILE).write_text(f"{address}\n{os.getpid()}\n", encoding="utf-8")
     path = room / address.rpartition("/")[2]
     if path.parent != room or path.name in ("", ".", "..", FILE):
         raise ValueError(address)
@@ -42,14 +46,14 @@ def stage(room: Path, address: str) -> Path:
 
 
 def address_of(path: Path) -> str | None:
-    """Return the address of a local copy. Returns None for other folders."""
+    """Return the address of a local copy. Returns None for other folders, and for what a killed command has left."""
     if not path.parent.name.startswith(PREFIX):
         return None
     try:
-        address = (path.parent / FILE).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        address, pid = (path.parent / FILE).read_text(encoding="utf-8").split("\n")[:2]
+    except (OSError, ValueError):
         return None
-    return address if address.rpartition("/")[2] == path.name else None
+    return address if address.rpartition("/")[2] == path.name and Path("/proc", pid).exists() else None
 
 
 def shown_path(path: Path) -> str:

@@ -112,7 +112,7 @@ def check_names(address: str, names: dict[str, int]) -> None:
         parts = name.split("/")
         bad = any(part in ("", ".", "..") or "\0" in part or len(part.encode()) > 255 for part in parts)
         if bad or len(name) > MAX_NAME or len(parts) > MAX_DEPTH:
-            raise InputError(f"{address}: {name[:80]!r} is not a valid file name")
+            raise InputError(f"{address}: {name[:80]!r} is not a valid file name. Rename or remove this object")
 
 
 def check_space(address: str, size: int, room: Path) -> None:
@@ -123,7 +123,8 @@ def check_space(address: str, size: int, room: Path) -> None:
         except ValueError as error:
             raise InputError(f"{LIMIT}: {error}") from error
         if size > limit:
-            raise InputError(f"{address}: the size of {_size(size)} exceeds {LIMIT} ({_size(limit)})")
+            sizes = f"the size of {_size(size)} exceeds {LIMIT} ({_size(limit)})"
+            raise InputError(f"{address}: {sizes}. Raise the limit, or use a part of the tape")
     disk = shutil.disk_usage(room)
     if size > (free := disk.free - disk.free // RESERVE):
         raise InputError(

@@ -7,7 +7,7 @@ The JSON of a folder always follows the files that it lists, so a reader of the 
 is away, the command continues on the local disk, and the copy catches up later. At the end, the list of the store is
 compared with the folder before the folder is removed.
 
-The object CLAIM prevents that two processes write to the same address. It has the id of the local folder, and it is
+The object CLAIM prevents two processes from writing to the same address. It has the id of the local folder, and it is
 removed when the copy is complete.
 """
 
@@ -32,7 +32,7 @@ from .store import Store, StoreError
 from .threads import in_threads
 
 PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
-LAST_WAIT_S = 120.0  # patience with the store at the end of the command
+LAST_WAIT_S = 120.0  # longest wait for the store at the end of the command
 WORK = ("spill", "snapshots")  # folders that the writers and readers of a folder use for a short time
 ID = "claim"  # file next to the local folder, with the content of the object CLAIM
 # Files of a folder that is being written. They are renamed to these names when they are complete.
@@ -82,9 +82,12 @@ def _claim(store: Store, source: Path | None) -> tuple[bytes, Iterable[str]]:
     claim = secrets.token_hex(16).encode()
     if not there and store.create(CLAIM, claim):
         return claim, there
-    raise InputError(
-        f"{store.address} already exists: choose another name with -o, or remove the existing folder from the store"
-    )
+    if CLAIM in there:
+        raise InputError(
+            f"{store.address}: another command is writing this folder, or it was killed. If it was killed, remove the"
+            " folder from the store"
+        )
+    raise InputError(f"{store.address} already exists: choose another address, or remove the folder from the store")
 
 
 def _finish(copy: "Copy", failed: bool, last_wait_s: float) -> bool:
@@ -93,7 +96,8 @@ def _finish(copy: "Copy", failed: bool, last_wait_s: float) -> bool:
     Raises StoreError if the store is away for too long. If the command has `failed`, its own error is more important,
     so the user is only told.
     """
-    later = f"Copy it later: querytape tape copy {copy.path} {copy.store.address}"
+    command = f"querytape tape copy {copy.path} {copy.store.address}"
+    later = f"The complete folder is on this machine. Copy it later:\n  {command}"
     try:
         copy.stop()
         if not copy.path.exists():
@@ -104,14 +108,14 @@ def _finish(copy: "Copy", failed: bool, last_wait_s: float) -> bool:
         if not copy.path.exists():
             copy.say(f"{error}. Some objects are still in the store")
             return True
-        text = f"{error}. The complete folder is {copy.path}. {later}"
+        text = f"{error}. {later}"
         if not failed:
             raise StoreError(text) from error
         copy.say(text)
         return False
     except BaseException:
         if copy.path.exists():
-            copy.say(f"The folder was not copied completely. It is {copy.path}. {later}")
+            copy.say(f"{copy.store.address}: the copy is incomplete. {later}")
         raise
     return True
 
@@ -153,23 +157,30 @@ class Copy:
 
         Raises StoreError if the store is away for `most_s` seconds or has other objects.
         """
-        until, pause = time.monotonic() + most_s, PAUSE_S
+        until, pause, waits = time.monotonic() + most_s, PAUSE_S, False
         while True:
             try:
                 self.copy_new(final=True)
                 self._check()
                 break
             except StoreError as error:
-                self._is_away(error)
                 if time.monotonic() + pause > until:
                     raise
+                if not waits:
+                    waits = True
+                    self.say(
+                        f"{error}. Waiting up to {most_s:.0f} s for the store. Ctrl-C ends the wait and keeps the local"
+                        " folder"
+                    )
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE_S)
         self._is_back()
+        if waits:
+            self.say(f"{self.store.address}: the copy is complete")
         self._delete([CLAIM])
         if self._kept:
             self.say(
-                f"{self.store.address}: the store does not allow to remove {plural(len(self._kept), 'old object')}:"
+                f"{self.store.address}: the store refused to delete {plural(len(self._kept), 'old object')}:"
                 f" {', '.join(sorted(self._kept)[:5])}"
             )
 
@@ -223,7 +234,9 @@ class Copy:
                 there = "is missing" if name not in found else f"has {found[name]:,} bytes instead of {size:,}"
                 raise StoreError(f"{self.store.address}: {name} {there}, although it was copied")
         if others := sorted(found.keys() - self._sent.keys() - self._kept - {CLAIM}):
-            raise StoreError(f"{self.store.address}: another program has written {', '.join(others[:5])}")
+            raise StoreError(
+                f"{self.store.address}: another program has written {', '.join(others[:5])}. Remove these objects"
+            )
 
     def _follow(self) -> None:
         pause = PAUSE_S

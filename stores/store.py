@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_REASON = 300
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-# Patience in seconds, and retries of one request. A capture retries by itself, because it has other work meanwhile.
+# Time limit and retries of one request. A capture has shorter limits and retries by itself.
 PATIENCE, RETRIES = timedelta(seconds=60), 8
 QUICK, FEW_RETRIES = timedelta(seconds=10), 3
 CLIENT = {"connect_timeout": "5s", "read_timeout": "30s", "timeout": "1h"}
@@ -32,7 +32,7 @@ _TRANSPORT = re.compile(r" - (?:HTTP error: )?([^\n]+)")
 
 
 class StoreError(QuerytapeError):
-    """The object store did not do what it was asked to do."""
+    """A request to the object store failed."""
 
 
 class NotThereError(StoreError):
@@ -142,7 +142,7 @@ def _parents(name: str) -> list[str]:
 
 
 def reason_of(text: str) -> str:
-    """Return the reason in an error text of obstore: the answer of the store, or what failed on the way to it."""
+    """Return the reason in an error text of obstore: the answer of the store, or the network error."""
     if answer := _ANSWER.search(text):
         return printable(f"{answer[2].rstrip('.')} ({answer[1]})", MAX_REASON)
     first = text.partition("\n")[0]

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...common.errors import FolderError, InputError
-from ...common.files import is_held, new_folder, remove_folder
+from ...common.files import is_held, new_folder, refuse_existing, remove_folder
 from ...common.signals import held
+from ...common.staged import address_of
 from ...schemas import open_folder
 from ...schemas.tape_set import SET
 from .snapshot import take
@@ -35,7 +36,11 @@ def copy_folder(source: Path, target: Path) -> Copied:
     for folder in folders:
         if is_held(folder):
             raise InputError(f"{folder}: a process is still writing this folder. Copy it after the process has ended")
-        finished = open_folder(kind_of(folder), folder).finished and finished
+        opened = open_folder(kind_of(folder), folder)
+        if opened.kind == "tape" and not opened.finished and address_of(source) is None:
+            raise InputError(f"{folder}: the capture was killed. Complete the tape first: querytape inspect {folder}")
+        finished = opened.finished and finished
+    refuse_existing(target, "TARGET")
     files = sorted(file for file in source.rglob("*") if file.is_file() and file.suffix != ".tmp")
     new_folder(target)
     try:

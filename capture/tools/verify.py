@@ -64,7 +64,8 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
             )
             return
         yield Damage(
-            "the capture did not finish", "run `querytape inspect` to complete the tape from the written parts"
+            "the capture did not finish",
+            "run `querytape inspect` to complete the tape from the written parts. Copy a tape in a store first",
         )
     with open_storage(work) as con:
         damaged = [*_parts(con, path, info), *_tables(path, info)]

@@ -31,7 +31,7 @@ EVEN = 1.05  # limit of the heaviest tape's load, divided by the mean
 
 @click.group("tape")
 def tape_group() -> None:
-    """Merge, cut, filter, split, pseudonymize and check tapes.
+    """Merge, cut, filter, split, copy, pseudonymize and check tapes.
 
     Commands write new tapes. The source tapes are never changed.
     """
@@ -176,15 +176,15 @@ Examples:
 @click.argument("folder", type=StoredFolder(exists=True, file_okay=False))
 @click.argument("target", type=NewFolder(source="folder"))
 def copy_command(folder: Path, target: Path) -> None:
-    """Copy a tape, a set or a run to or from an object store.
+    """Copy a tape, a set or a run, for example to or from an object store.
 
-    The JSON of the copy is written last, so an incomplete copy is never taken for a complete one. The command fails if
-    the target exists.
+    The JSON of the copy (tape.json, set.json, run.json) is written last, so nobody reads an incomplete copy. The
+    command fails if the target exists. If FOLDER is the local folder of a copy that failed, it continues this copy.
     """
     copied = copy_folder(folder, target)
     click.echo(f"{shown_path(target)}: {plural(copied.files, 'file')}, {copied.size:,} bytes")
     if not copied.finished:
-        click.echo("  NOT FINISHED: the writer of this folder is still running, or it was killed")
+        click.echo("  INCOMPLETE: the writer of the source is still running, or it was killed")
 
 
 @tape_group.command(

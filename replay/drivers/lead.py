@@ -188,7 +188,7 @@ class Lead(Gathering):
         if early and not self.stops and not all(member.over for member in self.members):
             self._stopped_by = early[0].name
             self.watcher.finding(
-                Finding("warning", f"{early[0].name} ended early, and the other drivers wait for its commits: stopping")
+                Finding("warning", f"{early[0].name} ended early. The other drivers need its commits, so the run stops")
             )
             self.stops = 1
 

@@ -172,7 +172,7 @@ def test_objects_that_cannot_be_removed_are_named(tmp_path: Path) -> None:
     writer.finish()
     copy.complete(0)
     assert objects.content.keys() >= {*writer.parts, "tape.json", "digests.parquet"}
-    assert "the store does not allow to remove" in said[-1]
+    assert "the store refused to delete" in said[-1]
 
 
 @pytest.mark.parametrize("change", ["removed", "other size", "added"])
@@ -201,7 +201,7 @@ def test_two_writers_never_share_an_address(store: ObjectStore) -> None:
     address = store.address("shared.tape")
     with (
         published(address, fail_if_called) as path,
-        pytest.raises(InputError, match="already exists"),
+        pytest.raises(InputError, match="another command is writing this folder"),
         published(address, fail_if_called),
     ):
         pass
@@ -223,7 +223,7 @@ def test_copy_that_failed_is_continued_from_its_folder(store: ObjectStore) -> No
             command(path)
     finally:
         store.start()
-    with pytest.raises(InputError, match="already exists"), published(address, said.append):
+    with pytest.raises(InputError, match="another command is writing"), published(address, said.append):
         pass
     with published(address, said.append, source=path) as again:
         shutil.copytree(path, again)
@@ -380,7 +380,10 @@ def test_interrupt_at_the_end_names_the_folder(store: ObjectStore, monkeypatch: 
     monkeypatch.setattr(Copy, "complete", interrupting())
     with pytest.raises(KeyboardInterrupt), published(store.address("j.tape"), said.append) as path:
         make_tape(path, reads(5))
-    assert said[0].startswith(f"The folder was not copied completely. It is {path}. Copy it later: querytape tape copy")
+    assert said[0].startswith(
+        f"{store.address('j.tape')}: the copy is incomplete. The complete folder is on this machine"
+    )
+    assert said[0].endswith(f"\n  querytape tape copy {path} {store.address('j.tape')}")
     assert path.exists()
 
 

@@ -53,7 +53,7 @@ def test_reason_of_an_error_is_one_sentence(text: str, reason: str) -> None:
     ],
 )
 def test_incomplete_address_is_refused(address: str) -> None:
-    with pytest.raises(InputError, match="expected s3://BUCKET/PATH"):
+    with pytest.raises(InputError, match=r"expected s3://BUCKET/PATH|the address has the invalid character"):
         Store(address)
 
 

@@ -44,7 +44,7 @@ def test_all_drivers_stop_if_one_of_them_is_killed(shop: Server, tmp_path: Path)
     begun = time.monotonic()
     summary = replay_by_drivers(prime_set(tmp_path, 3, 100 * MS), given, Drivers(3), watcher)
     assert time.monotonic() - begun < BOUND_S
-    assert any("ended early, and the other drivers wait for its commits: stopping" in text for text in watcher.said)
+    assert any("ended early. The other drivers need its commits, so the run stops" in text for text in watcher.said)
     assert "was lost" in str(summary.info["partial"])
     assert balanced(tmp_path / "a.run")["reasons"]["not_sent"]["stopped"] > 0
     assert children_with(LOCAL) == []
