@@ -64,7 +64,7 @@ class Lead(Gathering):
         self._cpu_before = process_cpu_ns()
         self._found: set[str] = set()
         self._other_servers: list[str] = []
-        self._stopped_by: str | None = None  # the driver whose commits the others would wait for
+        self._stopped_by: Member | None = None  # the driver whose commits the others would wait for
         self._order: SharedOrder | None = None
         self._run_id = secrets.token_hex(8)
 
@@ -158,6 +158,11 @@ class Lead(Gathering):
         rules = self.options.rules()
         request = PlanRequest(self.tape, rules, room, room, catalog, known, span=lambda first, last: self.span)
         order = order_all(request, [part_of(self.tape, member.names) for member in self.members])
+        for note in order.notes:
+            self._find(Finding("warning", f"--order commit: {note}"))
+        for member in self.members:
+            if member.planned is not None:
+                member.planned["notes"] = order.notes
         self._order = SharedOrder(self.members, self.options.order_bound_ns)
         self._order.send(order)
         remove_folder(room)
@@ -184,13 +189,14 @@ class Lead(Gathering):
         if self._order is None:
             return
         self._order.break_circle()
-        early = [member for member in self.active if member.lost or (member.info or {}).get("partial")]
-        if early and not self.stops and not all(member.over for member in self.members):
-            self._stopped_by = early[0].name
+        early = [member for member in self.active if ended_early(member)]
+        if early and not self.stops and self._stopped_by is None and not all(member.over for member in self.members):
+            self._stopped_by = early[0]
             self.watcher.finding(
                 Finding("warning", f"{early[0].name} ended early. The other drivers need its commits, so the run stops")
             )
-            self.stops = 1
+            for member in self.members:
+                member.send("stop")
 
     # ---- the end ----
 
@@ -257,10 +263,24 @@ class Lead(Gathering):
         if lost:
             about = f"; {plural(unknown, 'further event')} may have been sent" if unknown else ""
             return "; ".join(lost) + about
-        if self.stops and self._stopped_by is None:
+        if self.stops:
             return None
+        if self._stopped_by is not None:
+            why = (self._stopped_by.info or {}).get("partial")
+            return f"{self._stopped_by.name}: {why}; the other drivers needed its commits, so they were stopped"
         own = [f"{member.name}: {text}" for member in self.members if (text := (member.info or {}).get("partial"))]
         return "; ".join(own) or None
+
+
+def ended_early(member: Member) -> bool:
+    """Return whether some events of a driver will never be sent, so that other drivers would wait for their commits.
+
+    The commits of events that were not sent because of their own connection count as finished.
+    """
+    if member.info is None:
+        return member.lost is not None or (member.failed is not None and not member.idle)
+    reasons = (member.info.get("accounting") or {}).get("reasons") or {}
+    return any((reasons.get("not_sent") or {}).get(reason) for reason in ("stopped", "tape_unread"))
 
 
 def replay_by_drivers(

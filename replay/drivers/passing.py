@@ -2,6 +2,7 @@
 """The driver's side of an order of commits that several drivers keep together (shared_order.py)."""
 
 import threading
+import time
 from array import array
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,8 @@ from ...native.bindings.engine import Engine
 from ..plan.rules import Plan
 from .channel import Channel, ChannelClosed, Message
 
-WAIT_NS = 20_000_000  # longest wait for a finished commit; a stuck wait is told after this time
+WAIT_NS = 20_000_000  # longest wait for a finished commit; a stuck wait is reported after this time
+REPEAT_S = 0.2  # interval in which a stuck wait is reported again, because another wait may have the same due time
 
 
 class Passing:
@@ -64,7 +66,7 @@ class Passing:
         if self._new.exists():
             self._new.rename(plan.order)
         plan.order_tables = int(self._ordered.values["tables"])
-        plan.order_notes += [str(note) for note in self._ordered.values["notes"] if note not in plan.order_notes]
+        plan.order_notes[:] = [str(note) for note in self._ordered.values["notes"]]
 
     def start(self, engine: Engine) -> None:
         """Begin to pass on commits, if other drivers wait for them."""
@@ -88,7 +90,7 @@ class Passing:
                 self._engine = None
 
     def _run(self) -> None:
-        engine, told = self._engine, None
+        engine, told, told_at = self._engine, None, 0.0
         assert engine is not None
         with suppress(ChannelClosed):  # the lead process is lost: nobody passes on commits
             while True:
@@ -97,9 +99,9 @@ class Passing:
                 if commits:
                     self._channel.send("finished", commits)
                 stuck = engine.stuck()
-                if stuck != told:
+                if stuck != told or (stuck is not None and time.monotonic() - told_at > REPEAT_S):
                     due, cause = stuck or (None, False)
                     self._channel.send("stuck", due=due, cause=cause)
-                    told = stuck
+                    told, told_at = stuck, time.monotonic()
                 if ended and not commits:
                     return

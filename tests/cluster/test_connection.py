@@ -28,6 +28,11 @@ def test_missing_ray_is_an_error_with_the_command_that_installs_it(monkeypatch: 
         connect("auto", True, "--cluster ray")
 
 
+def test_cluster_that_does_not_answer_is_an_error_at_once() -> None:
+    with pytest.raises(InputError, match="cannot connect to the cluster"):
+        connect("127.0.0.1:1", True, "--cluster ray")
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="not tested: namespaces require root")
 def test_command_on_a_cluster_sends_nothing_to_other_hosts(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from querytape.replay.watcher import Watcher
 from querytape.servers.sandbox import Server
 
 from tests.helpers.live import may_capture, recording
-from tests.helpers.whole import accounting, options
+from tests.helpers.tapes import MS, T0, make_tape
+from tests.helpers.whole import accounting, killing, options
 
 from ..conftest import ServerFactory
 
@@ -169,3 +170,82 @@ def test_rows_are_equal_if_eight_clients_on_three_drivers_change_the_same_rows(
     server.execute(f"INSERT INTO shared.counter VALUES {', '.join(f'({row}, {row})' for row in range(ROWS, HOT))}")
     deal(tmp_path / "t.tape", 3, tmp_path / "t.set")
     check_shared(server, original, tmp_path)
+
+
+def shop_of(server: Server, *tables: str) -> None:
+    """Create the schema `shop` with tables of one row each."""
+    server.execute("CREATE DATABASE IF NOT EXISTS shop")
+    for table in tables:
+        server.execute(f"DROP TABLE IF EXISTS shop.{table}")
+        server.execute(f"CREATE TABLE shop.{table} (id INT PRIMARY KEY, n BIGINT) ENGINE=InnoDB")
+        server.execute(f"INSERT INTO shop.{table} VALUES (1, 1)")
+
+
+def circles(number: int) -> list[dict[str, Any]]:
+    """Return pairs of sessions. Each pair waits in a circle: for a row lock, and for a commit. All pairs have equal
+    times.
+    """
+    events: list[tuple[int, int, str, str]] = []
+    for pair in range(number):
+        a, b = 2 * pair + 1, 2 * pair + 2
+        events += [
+            (a, 0, "BEGIN", "transaction"),
+            (a, 10, f"UPDATE r{pair} SET n = n + 1 WHERE id = 1", "write"),
+            (b, 20, "BEGIN", "transaction"),
+            (b, 25, f"UPDATE z{pair} SET n = n * 2 WHERE id = 1", "write"),
+            (b, 30, f"UPDATE r{pair} SET n = n * 2 WHERE id = 1", "write"),
+            (b, 50, "COMMIT", "transaction"),
+            (a, 60, f"UPDATE z{pair} SET n = n * 3 + 1 WHERE id = 1", "write"),
+            (a, 100, "COMMIT", "transaction"),
+        ]
+    return [
+        {"session": session, "statement": text, "class": kind, "start_ns": T0 + at * MS, "duration_ns": MS // 10, "db": "shop"}
+        for session, at, text, kind in sorted(events, key=lambda event: (event[1], event[0]))
+    ]  # fmt: skip
+
+
+def test_circles_of_equal_times_are_all_broken(mariadb_factory: Any, tmp_path: Path) -> None:
+    """The times of the tape contradict the locks of the target, so every pair waits in a circle. Each driver has several
+    circles, and their waits are due at the same time. No circle waits for the lock timeout of the server.
+    """
+    server, pairs = mariadb_factory(), 6
+    make_tape(tmp_path / "t.tape", circles(pairs))
+    deal(tmp_path / "t.tape", 3, tmp_path / "t.set")
+    found = []
+    for drivers in (1, 3):
+        shop_of(server, *(f"{name}{pair}" for name in "rz" for pair in range(pairs)))
+        given = options(
+            server, tmp_path / f"{drivers}.run", partial_ok=True, commit_order=True, order_bound_ns=1_000_000_000
+        )
+        summary = replay_by_drivers(tmp_path / "t.set", given, Drivers(drivers))
+        left = [server.execute(f"SELECT r.n, z.n FROM shop.r{pair} r, shop.z{pair} z") for pair in range(pairs)]
+        found.append((summary.info["accounting"]["order_broken"], summary.errors, left))
+        assert summary.info["elapsed_ns"] < 40_000_000_000  # innodb_lock_wait_timeout is 50 s
+    assert found[0] == found[1]
+    assert found[0][0] >= pairs
+
+
+def test_lost_connection_of_one_session_does_not_stop_the_drivers(mariadb_factory: Any, tmp_path: Path) -> None:
+    """Its events are not sent, and count as finished."""
+    server = mariadb_factory()
+    shop_of(server, "log")
+    server.execute("ALTER TABLE shop.log MODIFY id INT AUTO_INCREMENT")
+    events = [
+        {
+            "session": session,
+            "statement": "SELECT SLEEP(1.5)" if (session, k) == (1, 3) else f"INSERT INTO log (n) VALUES ({k})",
+            "class": "read" if (session, k) == (1, 3) else "write",
+            "start_ns": T0 + k * 100 * MS + session * MS,
+            "duration_ns": MS // 10,
+            "db": "shop",
+        }
+        for session in (1, 2, 3)
+        for k in range(8 if session == 1 else 40)
+    ]
+    make_tape(tmp_path / "t.tape", sorted(events, key=lambda event: event["start_ns"]))
+    deal(tmp_path / "t.tape", 3, tmp_path / "t.set")
+    given = options(server, tmp_path / "t.run", partial_ok=True, commit_order=True)
+    with killing(server, "SELECT SLEEP(1.5)"):
+        summary = replay_by_drivers(tmp_path / "t.set", given, Drivers(3))
+    assert summary.info["accounting"]["reasons"]["not_sent"] == {"connection_lost": 4}
+    assert summary.info["accounting"]["executed"] == len(events) - 4

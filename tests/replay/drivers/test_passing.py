@@ -61,7 +61,7 @@ def plan_at(path: Path) -> Plan:
 
 
 def ordered(*places: int) -> Message:
-    return Message("ordered", {"tables": 12, "notes": ["known", "new"]}, array("i", places).tobytes(), 0)
+    return Message("ordered", {"tables": 12, "notes": ["all"]}, array("i", places).tobytes(), 0)
 
 
 def receive(channel: Channel) -> Message:
@@ -79,7 +79,7 @@ def test_order_of_the_lead_process_replaces_the_own_order(channels: tuple[Channe
     passing.take(ordered(4, 5))
     passing.apply(plan)
     assert plan.order.read_bytes() == b"first second"
-    assert (plan.order_tables, plan.order_notes) == (12, ["known", "new"])
+    assert (plan.order_tables, plan.order_notes) == (12, ["all"])
     assert [path.name for path in tmp_path.iterdir()] == ["order.parquet"]
 
 
@@ -122,9 +122,12 @@ def test_commits_and_stuck_waits_are_passed_in_both_directions(
     assert (told.kind, told.body) == ("finished", b"commits")
     engine.waits = (500, True)
     told = receive(channels[1])
-    assert (told.kind, told.values["due"], told.values["cause"]) == ("stuck", 500, True)
+    for _ in range(2):  # repeated, because the next stuck wait may have the same due time
+        assert (told.kind, told.values["due"], told.values["cause"]) == ("stuck", 500, True)
+        told = receive(channels[1])
     engine.waits = None
-    assert receive(channels[1]).values["due"] is None
+    while told.values["due"] is not None:
+        told = receive(channels[1])
     passing.take(Message("finished", {}, b"of others", 0))
     passing.take(Message("let_go", {}, b"", 0))
     assert (engine.settled, engine.released) == ([b"early", b"of others"], 1)
