@@ -17,7 +17,7 @@ import secrets
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -71,7 +71,7 @@ def published(address: str, say: Say, source: Path | None = None, last_wait_s: f
             _clear(room, path, say)
 
 
-def _claim(store: Store, source: Path | None) -> tuple[bytes, Iterable[str]]:
+def _claim(store: Store, source: Path | None) -> tuple[bytes, Collection[str]]:
     """Create the object CLAIM, or find the one that belongs to the source. Return its content and all objects."""
     there = store.sizes()
     if source is not None:
@@ -101,7 +101,8 @@ def _finish(copy: "Copy", failed: bool, last_wait_s: float) -> bool:
     try:
         copy.stop()
         if not copy.path.exists():
-            copy.remove_all()
+            if not copy.continues:  # the objects of an earlier copy may be the only ones
+                copy.remove_all()
             return True
         copy.complete(last_wait_s)
     except StoreError as error:
@@ -131,10 +132,14 @@ def _clear(room: Path, path: Path, say: Say) -> None:
 
 
 class Copy:
-    """Copies a growing folder to a store, in a thread of its own."""
+    """Copies a growing folder to a store, in a thread of its own.
 
-    def __init__(self, store: Store, path: Path, say: Say, there: Iterable[str] = ()) -> None:
+    `there`: objects of an earlier copy, which this copy `continues`.
+    """
+
+    def __init__(self, store: Store, path: Path, say: Say, there: Collection[str] = ()) -> None:
         self.store, self.path, self.say = store, path, say
+        self.continues = bool(there)
         self._sent: dict[str, Stamp] = {}
         # Objects that the store may have. A request that failed may have had its effect.
         self._tried: set[str] = {*there} - {CLAIM}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 MAX_REASON = 300
+AT_ONCE = 2  # parts of 5 MB of one object that are sent at the same time, in memory
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 # Time limit and retries of one request. A capture has shorter limits and retries by itself.
 PATIENCE, RETRIES = timedelta(seconds=60), 8
@@ -102,7 +103,7 @@ class Store:
         import obstore
 
         with _plain(self.address):
-            obstore.put(self._store, name, content)
+            obstore.put(self._store, name, content, max_concurrency=AT_ONCE)
 
     def create(self, name: str, content: bytes) -> bool:
         """Write a new object. Return False if an object of this name exists already."""

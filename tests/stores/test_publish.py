@@ -233,6 +233,27 @@ def test_copy_that_failed_is_continued_from_its_folder(store: ObjectStore) -> No
 
 
 @pytest.mark.server
+def test_continued_copy_that_fails_removes_nothing(store: ObjectStore) -> None:
+    """The local folder may be damaged, so that the objects of the earlier copy are the only ones."""
+    address = store.address("m.tape")
+
+    def command(tape: Path) -> None:
+        make_tape(tape, reads(50), finished=False)
+        wait_until(lambda: "tape.json" in store.names("m.tape"), "the JSON is in the store")
+
+    with (
+        mock.patch.object(Copy, "complete", side_effect=StoreError("away")),
+        pytest.raises(StoreError),
+        published(address, lambda text: None) as path,
+    ):
+        command(path)
+    before = store.names("m.tape")
+    with pytest.raises(InputError, match="damaged"), published(address, fail_if_called, source=path):
+        raise InputError("damaged")
+    assert store.names("m.tape") == before
+
+
+@pytest.mark.server
 def test_claim_is_removed_at_the_end_and_never_copied(store: ObjectStore) -> None:
     with published(store.address("k.tape"), fail_if_called) as path:
         assert store.names("k.tape") == {CLAIM}
