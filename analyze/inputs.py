@@ -72,9 +72,9 @@ def set_variables(database: AnalysisDatabase, report: Report) -> None:
 
 
 def create_views(database: AnalysisDatabase, report: Report, share: Share = ALL) -> None:
-    """Create the views of the unchanged tables: tape_event, tape_digest, every_outcome, run_session and sampled.
+    """Create the views of the inputs: tape_event, tape_digest, every_outcome, run_session, log_event and sampled.
 
-    The first, the third and the fourth have only the sessions of the share.
+    tape_event, every_outcome and run_session have only the sessions of the share.
     """
     where = share.condition()
     database.con.execute(f"CREATE TEMP VIEW tape_event AS FROM {report.tape.source('events')} WHERE {where}")

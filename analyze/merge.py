@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Merge tables of a summary that were made from separate shares of the sessions.
 
-Every column is a key, or it has one of four combinations: a sum, a minimum, a maximum, or the value of the first event.
-Merging is therefore associative, and the result does not depend on the cut.
+A column is a key, or it is combined by one of four functions: a sum, a minimum, a maximum, or the value of the first
+event. Merging is therefore associative, and the result does not depend on the division into shares.
 """
 
 from collections.abc import Sequence
@@ -14,20 +14,9 @@ from .database import AnalysisDatabase
 # Columns with sums, in all tables.
 SUMS = frozenset(
     (
-        *(
-            "n",
-            "events",
-            "sessions",
-            "not_sent",
-            "errors",
-            "rows_sent",
-            "rows_affected",
-            "logs",
-            "service_ns",
-            "total_ns",
-        ),
-        *("lost_ns", "longer", "longer_ns", "shorter", "shorter_ns", "over_1ms", "differing", "rows_known"),
-        *("sums_known", "after_set", "after_write", "after_lost", "more_sent"),
+        *("n", "events", "sessions", "not_sent", "errors", "rows_sent", "rows_affected", "logs"),
+        *("service_ns", "total_ns", "lost_ns", "longer", "longer_ns", "shorter", "shorter_ns", "over_1ms"),
+        *("differing", "rows_known", "sums_known", "after_set", "after_write", "after_lost", "more_sent"),
     )
 )
 MINIMA = frozenset({"least", "since", "first"})
@@ -47,10 +36,10 @@ def merge_files(database: AnalysisDatabase, table: str, files: Sequence[Path]) -
     if table in ROWS:
         database.con.execute(f"INSERT INTO {table} SELECT {names} FROM {source}")
         return
-    having = {name for name, _ in columns}
+    names_of_table = {name for name, _ in columns}
     selected, keys = [], []
     for name, kind in columns:
-        combined = _combined(table, name, kind, having)
+        combined = _combined(table, name, kind, names_of_table)
         selected.append(combined or f'"{name}"')
         if combined is None:
             keys.append(f'"{name}"')
@@ -58,10 +47,10 @@ def merge_files(database: AnalysisDatabase, table: str, files: Sequence[Path]) -
     database.con.execute(f"INSERT INTO {table} SELECT {', '.join(selected)} FROM {source}{grouped}")
 
 
-def _combined(table: str, name: str, kind: str, having: set[str]) -> str | None:
+def _combined(table: str, name: str, kind: str, names_of_table: set[str]) -> str | None:
     """Return the SQL that combines a column. Returns None for a key."""
     column = f'"{name}"'
-    if f"{name}{FIRST_SUFFIX}" in having:
+    if f"{name}{FIRST_SUFFIX}" in names_of_table:
         return f'arg_min({column}, "{name}{FIRST_SUFFIX}")'
     if name in SUMS:
         return f"sum({column})::{kind}"

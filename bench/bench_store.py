@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the first report on a tape and two runs in an object store, against the same report on local folders.
 
-The store is a real S3 server on this machine (versitygw). It therefore takes CPU time of this machine, too.
+The store is a real S3 server (versitygw) on the same machine, so it takes CPU time from the report.
 """
 
 import os

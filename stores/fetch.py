@@ -7,8 +7,9 @@ of the JSON, the capture has dropped the part meanwhile (--keep), and the copy s
 
 import json
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ RESERVE = 20  # one part of this many of the free disk space stays free
 MARKERS = ("tape.json", "run.json", "set.json", "plans.json")
 CLAIM = "querytape.writing"  # the object of a process that is writing the folder
 ATTEMPTS = 5
+# The parts of a table. While a folder is written, a part gets such a name when it is complete.
+PART = re.compile(r"(?:.+/)?[a-z_]+/part-[a-z0-9-]{1,40}\.parquet")
 MAX_NAME, MAX_DEPTH = 1024, 16
 MEGABYTE = 1_000_000
 
@@ -73,11 +76,25 @@ def _fetch(store: Store, path: Path, last: bool) -> None:
     _get(store, path, markers)
     listed = store.sizes()
     check_names(store.address, listed)
+    old = {CLAIM}
     for marker in markers:
-        for name in files_in((path / marker).read_bytes(), marker):
+        content = (path / marker).read_bytes()
+        files = files_in(content, marker)
+        for name in files:
             if name not in listed and not last:
                 raise NotThereError(f"{store.address}: {marker} lists {name}, but the store does not have this file")
-    _get(store, path, [name for name in listed if name not in markers and name != CLAIM])
+        if is_finished(content):
+            old |= unlisted_parts(files, listed)
+    _get(store, path, [name for name in listed if name not in markers and name not in old])
+
+
+def unlisted_parts(files: Sequence[str], there: Collection[str]) -> set[str]:
+    """Return the parts next to the listed parts of a finished folder that the JSON does not list.
+
+    A store may refuse to delete parts that a capture has dropped (--keep).
+    """
+    folders = {name.rpartition("/")[0] for name in files if PART.fullmatch(name)}
+    return {name for name in there if PART.fullmatch(name) and name.rpartition("/")[0] in folders} - {*files}
 
 
 def files_in(content: bytes, marker: str) -> list[str]:
@@ -93,6 +110,14 @@ def files_in(content: bytes, marker: str) -> list[str]:
         return []
     files = [each.get("file") for each in entries if isinstance(each, dict)]
     return [f"{folder}{file}" for file in files if isinstance(file, str)]
+
+
+def is_finished(content: bytes) -> bool:
+    """Return whether a JSON says that its folder is finished. An unreadable JSON counts as finished."""
+    try:
+        return bool(json.loads(content).get("finished"))
+    except (ValueError, AttributeError):
+        return True
 
 
 def _get(store: Store, path: Path, names: list[str]) -> None:

@@ -11,8 +11,6 @@ The object CLAIM prevents two processes from writing to the same address. It has
 removed when the copy is complete.
 """
 
-import json
-import re
 import secrets
 import tempfile
 import threading
@@ -27,7 +25,7 @@ from ..common.signals import held
 from ..common.staged import FILE, stage
 from ..common.temporary import PREFIX
 from ..common.units import plural
-from .fetch import CLAIM, is_marker, named
+from .fetch import CLAIM, PART, is_finished, is_marker, named
 from .store import Store, StoreError
 from .threads import in_threads
 
@@ -35,8 +33,6 @@ PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 LAST_WAIT_S = 120.0  # longest wait for the store at the end of the command
 WORK = ("spill", "snapshots")  # folders that the writers and readers of a folder use for a short time
 ID = "claim"  # file next to the local folder, with the content of the object CLAIM
-# Files of a folder that is being written. They are renamed to these names when they are complete.
-_PART = re.compile(r"(?:.+/)?[a-z_]+/part-[a-z0-9-]{1,40}\.parquet")
 
 Stamp = tuple[int, int, int]  # inode, bytes and time of the last change in ns
 Say = Callable[[str], None]
@@ -54,11 +50,16 @@ def published(address: str, say: Say, source: Path | None = None, last_wait_s: f
     the local folder if it was kept because it could not be copied.
     """
     store = Store(address, quick=True)
-    claim, there = _claim(store, source)
     with held():
         room = Path(tempfile.mkdtemp(prefix=PREFIX))
+    try:
         path = stage(room, store.address)
+        claim, there = _claim(store, source)
         (room / ID).write_bytes(claim)
+    except BaseException:
+        with held():
+            remove_folder(room)
+        raise
     copy = Copy(store, path, say, there)
     failed = True
     try:
@@ -199,13 +200,13 @@ class Copy:
         markers = {name: read for name in names if is_marker(name) and (read := self._read(name))}
         stamps = {name: stamp for name in self._names() if not is_marker(name) and (stamp := self._stamp(name))}
         new = [
-            name for name, stamp in stamps.items() if (final or _PART.fullmatch(name)) and self._sent.get(name) != stamp
+            name for name, stamp in stamps.items() if (final or PART.fullmatch(name)) and self._sent.get(name) != stamp
         ]
         in_threads(lambda name: self._put(name, stamps[name]), new)
         # The JSON of an inner folder comes before the JSON of the folder itself.
         for name in sorted(markers, key=lambda name: -name.count("/")):
             stamp, content = markers[name]
-            if self._sent.get(name) != stamp and (final or not _is_finished(content)):
+            if self._sent.get(name) != stamp and (final or not is_finished(content)):
                 self._tried.add(name)
                 self.store.put(name, content)
                 self._sent[name] = stamp
@@ -302,11 +303,3 @@ class Copy:
                 raise
             return
         self._sent[name] = stamp
-
-
-def _is_finished(content: bytes) -> bool:
-    """Return whether a JSON says that its folder is finished. An unreadable JSON counts as finished."""
-    try:
-        return bool(json.loads(content).get("finished"))
-    except (ValueError, AttributeError):
-        return True

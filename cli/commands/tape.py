@@ -13,6 +13,7 @@ from ...capture.tools.gather import gather
 from ...capture.tools.pseudonymize import new_key, pseudonymize, read_key
 from ...capture.tools.salvage import salvage
 from ...capture.tools.verify import verify
+from ...common.exit_codes import ExitCode
 from ...common.staged import shown_path
 from ...common.temporary import temporary_folder
 from ...common.units import plural
@@ -175,16 +176,19 @@ Examples:
 )
 @click.argument("folder", type=StoredFolder(exists=True, file_okay=False))
 @click.argument("target", type=NewFolder(source="folder"))
-def copy_command(folder: Path, target: Path) -> None:
+def copy_command(folder: Path, target: Path) -> int:
     """Copy a tape, a set or a run, for example to or from an object store.
 
     The JSON of the copy (tape.json, set.json, run.json) is written last, so nobody reads an incomplete copy. The
     command fails if the target exists. If FOLDER is the local folder of a copy that failed, it continues this copy.
+
+    The exit code is 4 (incomplete result) if FOLDER is not complete, because its writer is running or was killed.
     """
     copied = copy_folder(folder, target)
     click.echo(f"{shown_path(target)}: {plural(copied.files, 'file')}, {copied.size:,} bytes")
     if not copied.finished:
         click.echo("  INCOMPLETE: the writer of the source is still running, or it was killed")
+    return ExitCode.SUCCESS if copied.finished else ExitCode.INCOMPLETE
 
 
 @tape_group.command(

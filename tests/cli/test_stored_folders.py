@@ -109,8 +109,7 @@ def test_capture_goes_on_while_the_store_is_away(store: ObjectStore, tmp_path: P
     """Parts arrive during the capture, an unfinished tape can be read, and nothing is lost."""
     log = GrowingLog(tmp_path / "slow.log", Random(3))
     address = store.address("live.tape")
-    command = [*(sys.executable, "-m", "querytape", "capture", "slowlog", str(log.path), "--follow"), "-o", address]
-    capture = start([*command, "--part-every", "100ms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    capture = following(log, address)
     try:
         log.write(entries(0, 100))
         wait_until(lambda: bool(parts(store, "live.tape")), "a part is in the store")
@@ -140,8 +139,7 @@ def test_capture_goes_on_while_the_store_is_away(store: ObjectStore, tmp_path: P
 def test_killed_capture_keeps_its_published_parts(store: ObjectStore, tmp_path: Path) -> None:
     log = GrowingLog(tmp_path / "slow.log", Random(4))
     address = store.address("killed.tape")
-    command = [*(sys.executable, "-m", "querytape", "capture", "slowlog", str(log.path), "--follow"), "-o", address]
-    capture = start([*command, "--part-every", "100ms"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    capture = following(log, address)
     try:
         log.write(entries(0, 100))
         wait_until(lambda: bool(parts(store, "killed.tape")), "a part is in the store")
@@ -151,6 +149,15 @@ def test_killed_capture_keeps_its_published_parts(store: ObjectStore, tmp_path: 
         log.close()
     read = json.loads(run_command("inspect", address, "--json").stdout)
     assert 0 < read["counts"]["events"] <= 100
+    copied = run_command("tape", "copy", address, tmp_path / "killed.tape", check=False)
+    assert copied.returncode == 4
+    assert "INCOMPLETE: the writer of the source is still running, or it was killed" in copied.stdout
+
+
+def following(log: GrowingLog, address: str) -> "subprocess.Popen[str]":
+    """Start a capture that follows a log into the store."""
+    command = (sys.executable, "-m", "querytape", "capture", "slowlog", str(log.path), "--follow", "-o", address)
+    return start([*command, "--part-every", "100ms"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def parts(store: ObjectStore, name: str) -> list[Path]:

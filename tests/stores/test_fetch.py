@@ -116,6 +116,21 @@ def test_folder_that_lacks_a_file_is_copied_and_reported(store: ObjectStore, tmp
 
 
 @pytest.mark.server
+@pytest.mark.parametrize("finished", [True, False])
+def test_old_parts_of_a_finished_tape_are_left_out(finished: bool, store: ObjectStore, tmp_path: Path) -> None:
+    """A store can refuse to delete parts. While a capture runs, its newest parts are not listed yet."""
+    name = f"old{finished}.tape"
+    tape = make_tape(tmp_path / name, reads(40), parts=2, finished=finished)
+    put_all(tape, store.address(name))
+    Store(store.address(name)).put("events/part-00009.parquet", tape / "events" / "part-00000.parquet")
+    with fetched(store.address(name)) as path:
+        there = sorted(file.name for file in (path / "events").iterdir())
+        open_folder("tape", path)
+    more = [] if finished else ["part-00009.parquet"]
+    assert there == ["part-00000.parquet", "part-00001.parquet", *more]
+
+
+@pytest.mark.server
 def test_folder_that_changes_without_end_is_an_error(
     store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

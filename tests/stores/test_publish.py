@@ -4,7 +4,6 @@
 import json
 import random
 import shutil
-import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -254,6 +253,17 @@ def test_continued_copy_that_fails_removes_nothing(store: ObjectStore) -> None:
 
 
 @pytest.mark.server
+def test_claim_is_not_made_without_a_local_folder(store: ObjectStore, tmp_path: Path) -> None:
+    with (
+        mock.patch("tempfile.mkdtemp", side_effect=OSError("no space")),
+        pytest.raises(OSError, match="no space"),
+        published(store.address("n.tape"), fail_if_called),
+    ):
+        pass
+    assert store.names("n.tape") == set()
+
+
+@pytest.mark.server
 def test_claim_is_removed_at_the_end_and_never_copied(store: ObjectStore) -> None:
     with published(store.address("k.tape"), fail_if_called) as path:
         assert store.names("k.tape") == {CLAIM}
@@ -414,7 +424,6 @@ def fail_if_called(text: str) -> None:
 
 def interrupting() -> Callable[..., None]:
     def interrupt(*args: object) -> None:
-        time.sleep(0)
         raise KeyboardInterrupt
 
     return interrupt

@@ -14,6 +14,7 @@ from querytape.common.errors import InputError
 from querytape.replay.checks.preflight import Finding
 from querytape.replay.drivers.lead import replay_by_drivers
 from querytape.replay.drivers.shares import Drivers
+from querytape.replay.options import ReplayOptions
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.watcher import Watcher
@@ -89,19 +90,23 @@ def test_rows_are_equal_after_a_replay_by_three_drivers(
     original = record(server, tmp_path / "t.tape")
     dealt = deal(tmp_path / "t.tape", 3, tmp_path / "t.set", by_table=True)
     assert dealt.groups == CUSTOMERS
-    given = options(
+    summary = replay_by_drivers(tmp_path / "t.set", ordered(server, tmp_path), Drivers(3))
+    assert rows(server) == original
+    counts = summary.info["accounting"]
+    assert (counts["order_broken"], accounting(summary)[3]) == (0, 0)
+    assert counts["order_waits"] > 0
+
+
+def ordered(server: Server, folder: Path) -> ReplayOptions:
+    """Return the options of a replay into t.run that keeps the order of commits."""
+    return options(
         server,
-        tmp_path / "t.run",
+        folder / "t.run",
         pace=Pace("none"),
         overrides=Overrides(clock=True, ids=True),
         commit_order=True,
         order_bound_ns=20_000_000_000,
     )
-    summary = replay_by_drivers(tmp_path / "t.set", given, Drivers(3))
-    assert rows(server) == original
-    counts = summary.info["accounting"]
-    assert (counts["order_broken"], accounting(summary)[3]) == (0, 0)
-    assert counts["order_waits"] > 0
 
 
 def check_shared(server: Server, original: list[Any], folder: Path) -> None:
@@ -112,15 +117,7 @@ def check_shared(server: Server, original: list[Any], folder: Path) -> None:
         def finding(self, finding: Finding) -> None:
             found.append(finding.text)
 
-    given = options(
-        server,
-        folder / "t.run",
-        pace=Pace("none"),
-        overrides=Overrides(clock=True, ids=True),
-        commit_order=True,
-        order_bound_ns=20_000_000_000,
-    )
-    summary = replay_by_drivers(folder / "t.set", given, Drivers(3), Listing())
+    summary = replay_by_drivers(folder / "t.set", ordered(server, folder), Drivers(3), Listing())
     assert rows(server) == original
     counts = summary.info["accounting"]
     assert (counts["order_broken"], accounting(summary)[3]) == (0, 0)
