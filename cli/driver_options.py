@@ -92,10 +92,11 @@ DRIVERS = Section(
         ),
         option(
             "--on-driver-lost",
-            type=click.Choice(["continue", "stop"]),
+            type=click.Choice(["continue", "resume", "stop"]),
             default="continue",
             show_default=True,
-            help="Action of the other drivers when a driver is lost. If drivers wait for each other's commits"
+            help="Action when a driver is lost. continue: the other drivers continue. resume: a new driver also sends"
+            " the later events of the lost driver. stop: the run stops. If drivers wait for each other's commits"
             " (--order commit), the run always stops.",
         ),
         option(

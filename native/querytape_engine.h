@@ -170,6 +170,9 @@ void qt_engine_let_go(struct qt_engine *);
 /* Stops the engine. how = 1: send nothing more, wait drain_ns for answers, then close. how = 2: shut down the sockets.
  * Any thread or signal handler may call it. */
 void qt_engine_stop(struct qt_engine *, int32_t how);
+/* Sets a limit on CLOCK_MONOTONIC. A session that finds the limit in the past stops the engine (how = 1) instead of
+ * sending its next event. 0 means no limit. Any thread may call it. */
+void qt_engine_send_until(struct qt_engine *, int64_t until_ns);
 void qt_engine_free(struct qt_engine *); /* stops a running engine with how = 2, joins every thread */
 
 /* ---- the null server (null_server/) -------------------------------------------------------------------------- */

@@ -310,6 +310,8 @@ class DriverInfo(TypedDict, total=False):
     tapes: list[str]
     events: Count | None
     planned: Count | None
+    replaces: Count | None
+    begin_ns: Time | None
     lost: str | None
     partial: str | None
     offset_ns: int | None

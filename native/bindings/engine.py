@@ -238,6 +238,10 @@ class Engine:
         due = int(lib.qt_engine_stuck(self._open, cause))
         return None if due == NEVER else (due, bool(cause[0]))
 
+    def send_until(self, until_ns: int) -> None:
+        """Stop the engine instead of sending an event after this time of CLOCK_MONOTONIC. 0 means no limit."""
+        lib.qt_engine_send_until(self._open, until_ns)
+
     def let_go(self) -> None:
         """Break the next stuck wait."""
         lib.qt_engine_let_go(self._open)

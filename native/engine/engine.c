@@ -73,6 +73,8 @@ int qt_engine_start(struct qt_engine *e, struct qt_error *err)
 
 void qt_engine_stop(struct qt_engine *e, int32_t how) { qt_stop(e, how); }
 
+void qt_engine_send_until(struct qt_engine *e, int64_t until_ns) { atomic_store(&e->send_until_ns, until_ns); }
+
 void qt_engine_free(struct qt_engine *e)
 {
     struct qt_planned_event *ev;

@@ -261,8 +261,9 @@ struct qt_engine {
      * and the engine owns these texts. */
     struct qt_engine_options read_target_options;
     _Atomic int32_t state;
-    _Atomic int32_t stop;   /* greatest `how` that qt_stop received so far */
-    _Atomic int32_t ending; /* the drain is over: sessions send nothing more */
+    _Atomic int32_t stop;          /* greatest `how` that qt_stop received so far */
+    _Atomic int64_t send_until_ns; /* see qt_engine_send_until; 0 = no limit */
+    _Atomic int32_t ending;        /* the drain is over: sessions send nothing more */
     _Atomic int32_t ended_by;
     pthread_mutex_t fd_lock;
     struct qt_session_table table;

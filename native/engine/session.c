@@ -252,11 +252,20 @@ static enum qt_reason send_event(struct qt_session *s, const struct qt_planned_e
     return QT_EXECUTED;
 }
 
+/* Returns whether the time is past in which the engine may send. */
+static int is_past_limit(struct qt_engine *e)
+{
+    int64_t until = atomic_load_explicit(&e->send_until_ns, memory_order_relaxed);
+    return until != 0 && qt_now() > until;
+}
+
 /* Returns why nothing more may be sent, or 0. */
 static enum qt_reason why_not_sendable(struct qt_session *s)
 {
     if (s->broken)
         return (enum qt_reason)s->broken;
+    if (is_past_limit(s->engine))
+        qt_stop(s->engine, 1);
     if (qt_stopping(s->engine))
         return QT_STOPPED;
     return atomic_load_explicit(&s->engine->ending, memory_order_relaxed) ? QT_DRAIN_TIMEOUT : QT_EXECUTED;

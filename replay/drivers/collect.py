@@ -79,7 +79,14 @@ def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[
     Raises InputError if a part is missing or all parts are already added.
     """
     if "accounting" in info:  # the run already contains all other parts
-        lost = [entry["number"] for entry in info["drivers"] if entry["lost"]]
+        replaced = {entry["replaces"] for entry in info["drivers"] if entry.get("replaces")}
+        lost = [
+            entry["number"]
+            for entry in info["drivers"]
+            if entry["lost"] and not entry.get("replaces") and entry["number"] not in replaced
+        ]
+        if refused := sorted(there.keys() & replaced):
+            raise InputError(f"{run}: another driver replaced driver {refused[0]}, so its part cannot be added")
         if found := [number for number in lost if number in there]:
             return found
         named = ", ".join(f"driver {number}" for number in lost)

@@ -90,7 +90,8 @@ class Driver(Watcher, ReplayGroup):
         self._opens: queue.Queue[Message | None] = queue.Queue()
         self._dismissed = threading.Event()
         self._passing = Passing(channel)
-        self._begun = self._ended = False
+        self._engine: Engine | None = None
+        self._begun = self._ended = self._limited = False
         self.lead_lost: str | None = None
         self.merged = False
 
@@ -112,10 +113,12 @@ class Driver(Watcher, ReplayGroup):
         for waiting in (self._spans, self._opens, self._goes):
             waiting.put(None)
         self._dismissed.set()
-        if not self._begun or self._passing.active:
+        if not self._begun or self._passing.active or self._limited:
             self._stop()
 
     def _take(self, message: Message) -> None:
+        if "until" in message.values:
+            self._limit(int(message.values["until"]))
         if message.kind == "clock":
             self._send("clock", sent=message.values["sent"], there=message.at_ns)
         elif message.kind == "span":
@@ -131,6 +134,13 @@ class Driver(Watcher, ReplayGroup):
         elif message.kind == "bye":
             self.merged = bool(message.values.get("merged"))
             self._dismissed.set()
+
+    def _limit(self, until_ns: int) -> None:
+        """Send nothing after this time of CLOCK_MONOTONIC, because another driver may then continue."""
+        self._limited = True
+        with suppress(ValueError):  # the engine may be freed
+            if self._engine is not None:
+                self._engine.send_until(until_ns)
 
     def _stop(self) -> None:
         """Send this process SIGTERM. The signal unwinds the program before the run and stops the run during the run."""
@@ -166,6 +176,7 @@ class Driver(Watcher, ReplayGroup):
 
     def started(self, engine: Engine) -> None:
         """Start a thread that waits for the start time. The replay continues in its own thread."""
+        self._engine = engine
         self._passing.start(engine)
         threading.Thread(target=self._begin, args=(engine,), name="go", daemon=True).start()
 
@@ -220,6 +231,7 @@ class Driver(Watcher, ReplayGroup):
     def ended(self) -> None:
         """Pass on the last commits before the engine is closed."""
         self._passing.end()
+        self._engine = None
         self._shown.ended()
 
     def opening(self, opened: int, plan: Plan) -> None:

@@ -185,7 +185,7 @@ class Gathering:
         self.zero_real_ns = real + self.zero_ns - now
         for member in self.active:
             assert member.at_zero is not None
-            member.send("go", zero=self.zero_ns + member.at_zero.offset_ns)
+            member.go(self.zero_ns + member.at_zero.offset_ns)
         self._wait("begin", lambda member: member.going, ahead * GOING_SHARE / 1e9)
 
     # ---- after the start ----
@@ -198,15 +198,16 @@ class Gathering:
         """Add up the reports of the drivers once a second, until every driver has ended or is lost."""
         lost: set[int] = set()
         due = self.zero_ns
-        while not all(member.over for member in self.members):
+        while True:
+            self._see_lost(lost)
+            if all(member.over for member in self.members):
+                break
             with self.news:
                 self.news.wait(LOOK_S)
             self._pass_on_stops()
-            self._see_lost(lost)
             if time.monotonic_ns() >= due:
                 due += 1_000_000_000
                 self._tick(ticks, plan)
-        self._see_lost(lost)
         self._tick(ticks, plan)
 
     def _tick(self, ticks: Ticks, plan: Plan) -> None:

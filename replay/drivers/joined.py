@@ -18,6 +18,8 @@ from ..summary import RunSummary
 from ..watcher import Watcher
 from .channel import Channel
 from .driver import SILENT_S, Driver
+from .member import Beginning
+from .replacing import options_from
 from .secured import join
 from .shares import part_of, part_options, prints_of
 
@@ -59,7 +61,7 @@ def replay_as_driver(
         tape=tape_id(whole.info),
         prints=prints_of(options, key),
     )
-    number, count, names, run = _welcomed(channel, address)
+    number, count, names, run, begins = _welcomed(channel, address)
     shown = watcher or Watcher()
     shown.finding(
         Finding(
@@ -70,15 +72,18 @@ def replay_as_driver(
     )
     driver = Driver(channel, SILENT_S, shown, {"driver": {"run": run, "number": number, "tapes": names}})
     driver.listen()
-    summary = driver.run(part_of(whole, names), part_options(options, count, output=options.output), delivers=True)
+    mine = part_options(options, count, output=options.output)
+    if begins is not None:
+        mine = options_from(begins, mine)
+    summary = driver.run(part_of(whole, names), mine, delivers=True)
     if driver.merged:
         remove_folder(options.output)
         return Ended(number, summary, None)
     return Ended(number, summary, driver.lead_lost or "the lead process did not add this driver's part to the run")
 
 
-def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, list[str], str]:
-    """Return this driver's number, the number of drivers, its tapes and the run id.
+def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, list[str], str, Beginning | None]:
+    """Return this driver's number, the number of drivers, its tapes, the run id, and where it begins.
 
     Raises QuerytapeError if the lead process refuses this driver.
     """
@@ -89,4 +94,6 @@ def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, lis
         why = "no reply" if message is None else str(message.values.get("text") or message.kind)[:500]
         raise QuerytapeError(f"{where}: the lead process refused this driver: {why}")
     values = message.values
-    return int(values["number"]), int(values["count"]), [str(name) for name in values["names"]], str(values["run"])
+    names = [str(name) for name in values["names"]]
+    begins = None if values.get("begins") is None else Beginning(*map(int, values["begins"]))
+    return int(values["number"]), int(values["count"]), names, str(values["run"]), begins

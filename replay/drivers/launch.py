@@ -27,6 +27,9 @@ class Started(Protocol):
     def waiting(self, joined: Collection[str]) -> str:
         """Return the hosts whose drivers have not joined."""
 
+    def start_again(self, part: str, number: int) -> None:
+        """Start driver `number` in place of the lost driver that had this part."""
+
 
 class Launcher(Protocol):
     """Starts one `querytape driver` on each of several hosts.

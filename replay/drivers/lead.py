@@ -29,11 +29,13 @@ from ..summary import RunSummary, finish
 from ..task import ReplayTask, ask_counters, first_info
 from ..watcher import Watcher
 from .gathering import NOTHING_SENT, Gathering
+from .launch import Started
 from .listener import Expected, Listener
-from .local import Order
-from .lost import write_unreported
-from .member import Member
+from .local import Order, start_driver
+from .lost import take_over, write_unreported
+from .member import Beginning, Member
 from .merging import PARTS, Ticks, merge, part_path, whole_plan, whole_stats
+from .replacing import Places, Replacing, chain_of, options_from, refuse_resume
 from .secured import lead_key
 from .shared_order import SharedOrder, order_all
 from .shares import (
@@ -66,6 +68,10 @@ class Lead(Gathering):
         self._other_servers: list[str] = []
         self._stopped_by: Member | None = None  # the driver whose commits the others would wait for
         self._order: SharedOrder | None = None
+        self._replacing: Replacing | None = None
+        self._listener: Listener | None = None
+        self._started: Started | None = None
+        self._begun_ns = self._prepare_ns = 0
         self._run_id = secrets.token_hex(8)
 
     def replay(self, folder: RunFolder, facts: Facts, read_target: Facts | None) -> RunSummary:
@@ -85,12 +91,15 @@ class Lead(Gathering):
                 keep_facts(plan, self.options, folder)
             self.watcher.planned(plan)
             self._open(plan)
+            self._prepare_ns = time.monotonic_ns() - self._begun_ns
             hosts = open_hosts(self.options, facts)
             task = ReplayTask(plan, self.options, folder, facts, read_target, watcher=self.watcher, hosts=hosts)
             info, logs = first_info(task) | ask_counters(task), RunLogs(task)
             with stop_on_signals(self._stop):
                 self._go(plan)
                 self.running = True
+                if self.drivers.on_lost == "resume":
+                    self._replacing = Replacing(self._places())
                 info |= {"driver_run": self._run_id, "drivers": [member.as_json() for member in self.members]}
                 folder.write(info)
                 logs.sampler.start()
@@ -105,21 +114,55 @@ class Lead(Gathering):
     @contextmanager
     def _gathered(self) -> Iterator[None]:
         """Start local drivers or wait for all drivers to join. Then lead them."""
+        self._begun_ns = time.monotonic_ns()
         with ExitStack() as hosts, self._leading():  # what started drivers on other hosts ends last
             if self.drivers.joined:
                 self._listen(hosts)
+                self._begun_ns = time.monotonic_ns()
             else:
-                self._start_local(self._orders(), self.drivers.gather_s)
+                self._start_local([self._order_of(member) for member in self.members], self.drivers.gather_s)
             yield
 
-    def _orders(self) -> list[Order]:
-        """Return the work of each local driver."""
-        orders = []
-        for member in self.members:
-            mine = part_options(self.options, len(self.members), output=member.part)
-            about = {"driver": {"run": self._run_id, "number": member.number, "tapes": member.names}}
-            orders.append(Order(self.tape.path, tuple(member.names), mine, about))
-        return orders
+    def _order_of(self, member: Member) -> Order:
+        """Return the work of a local driver."""
+        mine = part_options(self.options, self.drivers.count, output=member.part)
+        if member.begins is not None:
+            mine = options_from(member.begins, mine)
+        about = {"driver": {"run": self._run_id, "number": member.number, "tapes": member.names}}
+        return Order(self.tape.path, tuple(member.names), mine, about)
+
+    # ---- new drivers in place of lost drivers (replacing.py) ----
+
+    def _places(self) -> Places:
+        pace, find, join_s = self.options.pace, self._find, self.drivers.gather_s
+        given = pace, self.span, self.zero_ns, self._prepare_ns, join_s
+        return Places(self.members, self._add_for, self._start_for, self._problem_of, find, *given)
+
+    def _add_for(self, lost: Member) -> Member:
+        number = len(self.members) + 1
+        member = Member(number, lost.names, part_path(self.options.output, number), self.news)
+        member.leases = lost.leases
+        self.members.append(member)
+        return member
+
+    def _start_for(self, new: Member, lost: Member) -> bool:
+        if not self.drivers.joined:
+            new.connect(*start_driver(self._order_of(new)))
+            return True
+        if self._started is None:
+            text = f"{lost.name} can be replaced: start another driver with the same options"
+            self._find(Finding("warning", text))
+            return False
+        self._started.start_again(str(lost.hello.get("part")), new.number)
+        return True
+
+    def _problem_of(self, new: Member) -> str | None:
+        """Return why a started driver will not join."""
+        return None if self._started is None else self._started.problem(self._parts())
+
+    def _parts(self) -> set[str]:
+        """Return the names of the parts of the drivers that have joined."""
+        return {str(member.hello["part"]) for member in self.members if member.hello}
 
     def _listen(self, hosts: ExitStack) -> None:
         """Wait for drivers from other hosts, or start a driver on each of the hosts."""
@@ -127,25 +170,37 @@ class Lead(Gathering):
         key = lead_key(self.drivers.join_key, makes=launcher is not None and launcher.carries_key)
         prints = prints_of(self.options, key)
         expected = Expected(tape_id(self.tape.info), prints, self._run_id)
-        with Listener(self.drivers.listen, key, self.members, expected) as listener:
-            drivers, started = plural(len(self.members), "driver"), None
+        resumes = self.drivers.on_lost == "resume"
+        for member in self.members:
+            member.leases = resumes
+        listener = Listener(self.drivers.listen, key, self.members, expected, self._settle)
+        with ExitStack() as listening:
+            (hosts if resumes else listening).enter_context(listener)
+            drivers = plural(len(self.members), "driver")
             text = f"waiting for {drivers} at {listener.address}"
             self._find(Finding("info", text if launcher is None else f"{text}. Starting them on {launcher.where}"))
             if launcher is not None:
-                started = hosts.enter_context(launcher.started(listener.join, key, self._run_id, len(self.members)))
-
-            def parts() -> set[str]:
-                return {str(member.hello["part"]) for member in self.members if member.hello}
+                begun = launcher.started(listener.join, key, self._run_id, len(self.members))
+                self._started = hosts.enter_context(begun)
+            self._listener = listener
 
             def joined(member: Member) -> bool:
-                while listener.refused:
-                    self.watcher.finding(Finding("warning", listener.refused.popleft()))
-                if not member.hello and started is not None and (why := started.problem(parts())) is not None:
+                self._pass_on_refused()
+                if not member.hello and (why := self._problem_of(member)) is not None:
                     raise QuerytapeError(f"{why}{NOTHING_SENT}")
                 return bool(member.hello)
 
-            missing = None if started is None else lambda: started.waiting(parts())
+            started = self._started
+            missing = None if started is None else lambda: started.waiting(self._parts())
             self._wait("join", joined, self.drivers.gather_s, missing)
+
+    def _settle(self, member: Member) -> Beginning | None:
+        """Return where a joining driver begins. None means at the start of the run."""
+        return None if self._replacing is None or member.replaces is None else self._replacing.settle(member)
+
+    def _pass_on_refused(self) -> None:
+        while self._listener is not None and self._listener.refused:
+            self.watcher.finding(Finding("warning", self._listener.refused.popleft()))
 
     def _share_order(self, why: str, folder: RunFolder, facts: Facts, read_target: Facts | None) -> None:
         """Plan the order of all sessions here. Each driver uses its part of this order instead of its own."""
@@ -186,6 +241,9 @@ class Lead(Gathering):
     def _see_lost(self, seen: set[int]) -> None:
         """Also let the drivers wait for each other, and stop them if one of them ended too early for that."""
         super()._see_lost(seen)
+        self._pass_on_refused()
+        if self._replacing is not None:
+            self._replacing.look(stopping=self.stops > 0)
         if self._order is None:
             return
         self._order.break_circle()
@@ -203,7 +261,8 @@ class Lead(Gathering):
     def _finish(self, task: ReplayTask, info: dict[str, Any], logs: RunLogs) -> RunSummary:
         """Merge all parts into one run and complete it."""
         now_ns = time.monotonic_ns() - self.zero_ns
-        unknown = sum(self._complete(member, task) for member in self.members if member.info is None)
+        first = [member for member in self.members if member.replaces is None]
+        unknown = sum(self._complete(member, task) for member in first if member.info is None)
         info["drivers"] = [member.as_json() for member in self.members]
         with open_storage(task.folder.spill) as con:
             merge(task.folder.path, self.members, con)
@@ -223,17 +282,30 @@ class Lead(Gathering):
         return finish(ended)
 
     def _complete(self, member: Member, task: ReplayTask) -> int:
-        """Write the missing outcomes of a lost driver.
+        """Write the missing outcomes of a lost driver, after those of the drivers that replaced it.
 
         Return for how many of its events it is unknown whether they were sent.
         """
-        until = None if member.died_ns is None else member.died_ns - self.zero_ns
+        if member.successor is not None:
+            with open_storage(task.folder.spill) as con:
+                take_over(member, con)
+        spans = [span for each in chain_of(member) if (span := self._unsure(each)) is not None]
         folders = member.part / "again", member.part / "outcomes"
         known = common_collations(task.facts, task.read_facts)
         tape, rules = part_of(self.tape, member.names), task.plan.rules
         request = PlanRequest(tape, rules, *folders, collations=known, span=lambda first, last: self.span)
-        member.unknown = write_unreported(request, until)
+        member.unknown = write_unreported(request, spans)
         return member.unknown
+
+    def _unsure(self, member: Member) -> tuple[int, int | None] | None:
+        """Return the time in which a lost driver may have sent events, since the start. None if it sent none.
+
+        An end of None means that the driver may still be running.
+        """
+        if member.info is not None or not member.told:
+            return None
+        until = member.died_ns or member.granted_ns
+        return 0 if member.begins is None else member.begins.due_ns, until - self.zero_ns if until else None
 
     def _used(self, what: str) -> Iterator[int]:
         for member in self.members:
@@ -242,7 +314,8 @@ class Lead(Gathering):
 
     def _cores(self) -> int:
         """Return the total number of cores of all hosts. Each host counts once."""
-        return sum({str(member.hello["host"]): int(member.hello["cores"]) for member in self.members}.values())
+        hosts = {str(member.hello["host"]): int(member.hello["cores"]) for member in self.members if member.hello}
+        return sum(hosts.values())
 
     def _warnings(self) -> list[str]:
         """Return the warnings of the drivers. Warnings that differ only in their numbers become one warning."""
@@ -258,7 +331,9 @@ class Lead(Gathering):
     def _partial(self, unknown: int) -> str | None:
         """Return why events were not sent, if a driver is the reason. Return None otherwise."""
         lost = [
-            f"{member.name} was lost: {member.lost or member.failed}" for member in self.active if member.info is None
+            f"{member.name} {_end_of(member)}"
+            for member in self.active
+            if member.info is None and (member.replaces is None or member.going)
         ]
         if lost:
             about = f"; {plural(unknown, 'further event')} may have been sent" if unknown else ""
@@ -270,6 +345,17 @@ class Lead(Gathering):
             return f"{self._stopped_by.name}: {why}; the other drivers needed its commits, so they were stopped"
         own = [f"{member.name}: {text}" for member in self.members if (text := (member.info or {}).get("partial"))]
         return "; ".join(own) or None
+
+
+def _end_of(member: Member) -> str:
+    """Return how a lost driver ended, and which driver replaced it."""
+    after = next((each for each in chain_of(member)[1:] if each.going), None)
+    why = f"was lost: {member.lost or (member.failed or {}).get('text')}"
+    return why if after is None else f"{why}; {after.name} replaced it from {_begin_s(after):.1f} s on"
+
+
+def _begin_s(member: Member) -> float:
+    return 0.0 if member.begins is None else member.begins.due_ns / 1e9
 
 
 def ended_early(member: Member) -> bool:
@@ -300,6 +386,8 @@ def replay_by_drivers(
     if drivers.launcher is not None:
         drivers = replace(drivers, count=drivers.launcher.count(len(tapes_of(whole))))
     refuse_what_needs_all(options, drivers.count)
+    if drivers.on_lost == "resume":
+        refuse_resume(options)
     refuse(check_tape(whole.info, options.partial_ok))
     with new_run(options.output) as folder:
         with closing(options.target.connect(options.connect_timeout_s)) as con:

@@ -8,7 +8,7 @@ if it has proved that it knows the key. A refusal does not affect the run.
 import socket
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -17,7 +17,7 @@ from typing import Any, Self
 from ...common.errors import InputError, QuerytapeError
 from ...common.text import printable
 from .channel import Channel, ChannelClosed
-from .member import Member
+from .member import Beginning, Member
 from .secured import admit, server_context
 from .shares import differing
 
@@ -44,8 +44,21 @@ class Listener:
     - `refused`: messages about refused drivers.
     """
 
-    def __init__(self, address: tuple[str, int], key: bytes, members: Sequence[Member], expected: Expected) -> None:
-        self._key, self._members, self._expected = key, members, expected
+    def __init__(
+        self,
+        address: tuple[str, int],
+        key: bytes,
+        members: Sequence[Member],
+        expected: Expected,
+        begins: Callable[[Member], Beginning | None] = lambda member: None,
+    ) -> None:
+        """Listen.
+
+        - `members`: the places. More may be added while it listens.
+        - `begins`: returns where a member begins. None means at the start of the run.
+        """
+        self._key, self._members, self._expected, self._begins = key, members, expected, begins
+        self._count = len(members)
         self._context, self._certificate = server_context()
         self._unproved = threading.Semaphore(MAX_WAITING)
         self._taken = 0
@@ -107,15 +120,21 @@ class Listener:
             member = self._members[self._taken] if why is None and self._taken < len(self._members) else None
             self._taken += member is not None
         if member is None:
-            why = why or f"all {len(self._members):,} drivers have already joined"
+            why = why or f"all {self._count:,} drivers have already joined"
             self._note(f"{host}: refused a driver: {why}")  # noted before the driver gets the reason
             with suppress(ChannelClosed):
                 channel.send("refused", text=why)
             channel.close()
             return
+        begins = self._begins(member)
         with suppress(ChannelClosed):
             channel.send(
-                "welcome", number=member.number, count=len(self._members), names=member.names, run=self._expected.run
+                "welcome",
+                number=member.number,
+                count=self._count,
+                names=member.names,
+                run=self._expected.run,
+                begins=None if begins is None else [begins.due_ns, begins.tape_ns],
             )
         with member.news:
             own = {"pid": hello.get("pid"), "cores": int(hello.get("cores") or 1), "part": hello.get("part")}

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,19 @@ SILENT_S = 2.5  # seconds of silence after which a remote driver counts as lost:
 SILENT_LOCAL_S = 30.0  # seconds of silence for a local driver: longer, because its death is noticed at once
 END_S = 1.0  # maximum seconds that a process may still run after its socket was closed
 TRIPS = 64
+LEASE_NS = 10_000_000_000  # a driver sends nothing this long after the last request, if another driver may replace it
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The place at which a driver begins that replaces a lost driver.
+
+    - `due_ns`: time since the start of the run.
+    - `tape_ns`: the same moment on the tape, since the epoch.
+    """
+
+    due_ns: int
+    tape_ns: int
 
 
 class Member:
@@ -34,6 +48,11 @@ class Member:
     - `stuck`: its next stuck wait: whether it is not the cause, and its due time. See shared_order.py.
     - `lost`: why the connection to the driver is lost.
     - `died_ns`: when its process was known to have ended. None if the process may still be running.
+    - `told`: whether it was sent the start time.
+    - `leases`: whether the driver sends events only until a limit, which each request for its time moves.
+    - `granted_ns`: the newest limit, on CLOCK_MONOTONIC of this process. 0 means none.
+    - `replaces`, `successor`: the lost driver that it replaces, and the driver that replaces it. See replacing.py.
+    - `begins`: where it begins, if it replaces another driver.
     """
 
     def __init__(
@@ -51,6 +70,11 @@ class Member:
         self.failed: dict[str, Any] | None = None
         self.lost: str | None = None
         self.died_ns: int | None = None
+        self.leases = self.told = False
+        self.granted_ns = 0
+        self.replaces: Member | None = None
+        self.successor: Member | None = None
+        self.begins: Beginning | None = None
         self.info: dict[str, Any] | None = None
         self.findings: deque[dict[str, Any]] = deque()
         self.ticks: deque[dict[str, Any]] = deque()
@@ -139,8 +163,22 @@ class Member:
             if not self.over and time.monotonic_ns() - self._heard_ns > silent * 1e9:
                 self.lose(f"the driver sent nothing for {silent:g} s")
             else:
-                self.send("clock", sent=time.monotonic_ns())
+                self.send("clock", **self._lease(), sent=time.monotonic_ns())
             time.sleep(BEAT_S)
+
+    def go(self, zero_ns: int) -> None:
+        """Send the driver the start time, as a time of its own clock."""
+        self.told = True
+        self.send("go", **self._lease(), zero=zero_ns)
+
+    def _lease(self) -> dict[str, Any]:
+        """Move the driver's limit. Return it as a time of the driver's clock."""
+        if not self.leases or self.at_zero is None:
+            return {}
+        with self.news:
+            offset = offset_of(tuple(self._trips)) if self._trips else self.at_zero
+        self.granted_ns = time.monotonic_ns() + LEASE_NS
+        return {"until": self.granted_ns + offset.offset_ns}
 
     def measure(self) -> Offset:
         """Measure the driver's clock offset by TRIPS round trips and return the offset.
@@ -244,6 +282,8 @@ class Member:
             "tapes": self.names,
             "events": planned.get("events"),
             "planned": 0 if self.idle else planned.get("planned"),
+            "replaces": None if self.replaces is None else self.replaces.number,
+            "begin_ns": 0 if self.begins is None else self.begins.due_ns,
             "lost": self.lost,
             "sent_unknown": self.unknown,
             "partial": (self.info or {}).get("partial"),

@@ -10,7 +10,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,18 +59,23 @@ class RayNodes:
 
         join = f"{ray.util.get_node_ip_address()}{join}" if join.startswith(":") else join
         group = placement_group([{"CPU": 1}] * count, strategy="STRICT_SPREAD")
-        refs: list[Any] = []
+
+        def start(number: int, bundle: int) -> tuple[str, Any]:
+            """Start a driver. Return the name of its part, and its task."""
+            place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=bundle)
+            task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy=place)(run_driver)
+            words = self.command.shell(number, join, run)
+            return f"{self.command.part(number, run)}.run", task.remote(words, self.insecure)
+
+        drivers = StartedByRay(ray, self.where, start)
         try:
             if not group.wait(PLACED_S):
                 raise QuerytapeError(f"{OPTION}: no {count:,} nodes with a free CPU within {PLACED_S:g} s")
-            for number in range(count):
-                place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)
-                task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy=place)(run_driver)
-                words = self.command.shell(number + 1, join, run)
-                refs.append(task.remote(words, self.insecure))
-            parts = [f"{self.command.part(number + 1, run)}.run" for number in range(count)]
-            yield StartedByRay(ray, dict(zip(parts, refs, strict=True)), self.where)
+            for bundle in range(count):
+                drivers.start(bundle + 1, bundle)
+            yield drivers
         finally:
+            refs = [ref for ref, _ in drivers.tasks.values()]
             with suppress(Exception):
                 ray.wait(refs, num_returns=len(refs), timeout=LEAVE_S)
             with suppress(Exception):
@@ -78,28 +83,36 @@ class RayNodes:
             ray.shutdown()
 
 
-@dataclass(frozen=True)
 class StartedByRay:
-    """The tasks; see `Started`. `refs`: the task of each driver, by the name of its part."""
+    """The tasks; see `Started`. `tasks`: the task and the bundle of each driver, by the name of its part."""
 
-    ray: Any
-    refs: dict[str, Any]
-    where: str
+    def __init__(self, ray: Any, where: str, start: Callable[[int, int], tuple[str, Any]]) -> None:
+        self._ray, self._where, self._start = ray, where, start
+        self.tasks: dict[str, tuple[Any, int]] = {}
+
+    def start(self, number: int, bundle: int) -> None:
+        """Start driver `number` in a bundle of the placement group."""
+        part, ref = self._start(number, bundle)
+        self.tasks[part] = ref, bundle
+
+    def start_again(self, part: str, number: int) -> None:
+        """Start a driver in the bundle of a lost driver. If the node is lost, Ray moves the bundle to a free node."""
+        self.start(number, self.tasks[part][1])
 
     def problem(self, joined: Collection[str]) -> str | None:
         """Return why a driver that has not joined will not join."""
-        open_refs = [ref for part, ref in self.refs.items() if part not in joined]
-        ended, _ = self.ray.wait(open_refs, num_returns=len(open_refs), timeout=0) if open_refs else ((), ())
+        open_refs = [ref for part, (ref, _) in self.tasks.items() if part not in joined]
+        ended, _ = self._ray.wait(open_refs, num_returns=len(open_refs), timeout=0) if open_refs else ((), ())
         for ref in ended:
             try:
-                return why_ended(*self.ray.get(ref))
+                return why_ended(*self._ray.get(ref))
             except Exception as error:
                 return f"the driver task failed: {str(error).strip().splitlines()[-1]}"
         return None
 
     def waiting(self, joined: Collection[str]) -> str:
         """Return where the drivers are that have not joined."""
-        return f"{plural(sum(part not in joined for part in self.refs), 'driver')} on {self.where}"
+        return f"{plural(sum(part not in joined for part in self.tasks), 'driver')} on {self._where}"
 
 
 def run_driver(words: Sequence[str], insecure: bool) -> tuple[str, int, str]:

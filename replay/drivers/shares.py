@@ -22,7 +22,7 @@ from ..options import ReplayOptions
 from ..plan.table_uses import UNKNOWN, TableUse, shared_tables
 from .launch import Launcher
 
-OnLost = Literal["continue", "stop"]
+OnLost = Literal["continue", "resume", "stop"]
 # Options that may differ between machines, or that only the lead process uses.
 OWN = frozenset(
     {"start_at_ns", "sample_ns", "host_metrics", "queue_bytes", "timer_probes", "connect_timeout_s", "reads_to"}

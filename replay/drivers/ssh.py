@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import IO
@@ -22,17 +22,23 @@ OPTIONS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 
 
 class StartedBySsh:
-    """The ssh processes; see `Started`. `begun`: the name of the part, the host, and the process of each driver."""
+    """The ssh processes; see `Started`. `begun`: the name of the part, the host, and the process of each driver.
 
-    def __init__(self) -> None:
+    - `line`: returns the command line of a driver by its number.
+    - `part`: returns the name of a driver's part by its number.
+    """
+
+    def __init__(self, program: str, key: bytes, line: Callable[[int], str], part: Callable[[int], str]) -> None:
         self.begun: list[tuple[str, str, subprocess.Popen[bytes]]] = []
         self._said: list[IO[bytes]] = []
+        self._program, self._key, self._line, self._part = program, key, line, part
 
-    def start(self, part: str, host: str, command: Sequence[str], key: bytes) -> None:
+    def start(self, number: int, host: str) -> None:
         """Start ssh without the terminal's Ctrl-C, and give it the key.
 
         The messages of ssh go to a file, so that ssh never waits for a reader.
         """
+        part, command = self._part(number), [self._program, *OPTIONS, "--", host, self._line(number)]
         said = tempfile.TemporaryFile()  # noqa: SIM115 - `end` closes it
         self._said.append(said)
         process = subprocess.Popen(
@@ -41,7 +47,7 @@ class StartedBySsh:
         self.begun.append((part, host, process))
         assert process.stdin is not None
         with suppress(OSError):  # ssh has already ended
-            process.stdin.write(key + b"\n")
+            process.stdin.write(self._key + b"\n")
             process.stdin.flush()
 
     def problem(self, joined: Collection[str]) -> str | None:
@@ -55,6 +61,10 @@ class StartedBySsh:
     def waiting(self, joined: Collection[str]) -> str:
         """Return the hosts whose drivers have not joined."""
         return ", ".join(host for part, host, _ in self.begun if part not in joined)
+
+    def start_again(self, part: str, number: int) -> None:
+        """Start a driver on the host of a lost driver."""
+        self.start(number, next(host for own, host, _ in self.begun if own == part))
 
     def end(self) -> None:
         """Wait for ssh, and end it if it waits for a host that no longer answers."""
@@ -94,12 +104,15 @@ class SshHosts:
         program = shutil.which("ssh")
         if program is None:
             raise InputError("--drivers ssh: ssh was not found on this machine")
-        drivers = StartedBySsh()
+        drivers = StartedBySsh(
+            program,
+            key,
+            lambda number: self.command.line(number, join, run, TAKE_KEY),
+            lambda number: f"{self.command.part(number, run)}.run",
+        )
         try:
             for number, host in enumerate(self.hosts[:count], 1):
-                line = self.command.line(number, join, run, TAKE_KEY)
-                part = f"{self.command.part(number, run)}.run"
-                drivers.start(part, host, [program, *OPTIONS, "--", host, line], key)
+                drivers.start(number, host)
             yield drivers
         finally:
             drivers.end()

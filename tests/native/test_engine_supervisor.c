@@ -76,6 +76,43 @@ static void gentle_stop_waits_for_replies(void)
     replay_free(&r);
 }
 
+static int64_t limit_ns; /* from the run's zero; at most a few microseconds too late */
+
+static void limit_soon(struct replay *r)
+{
+    int64_t now = fake_now();
+
+    qt_engine_peek(r->engine, &r->stats);
+    if (limit_ns != 0 || r->stats.now_ns < 100 * MS)
+        return;
+    limit_ns = r->stats.now_ns + 200 * MS;
+    qt_engine_send_until(r->engine, now + 200 * MS);
+}
+
+/* The engine stops itself if nobody moves the limit. */
+static void nothing_is_sent_after_the_limit(void)
+{
+    struct replay r;
+    int sent = 0;
+
+    replay_init(&r);
+    for (int64_t s = 1; s <= 3; s++)
+        replay_session(&r, s, 0, 2000, NULL);
+    for (int64_t i = 1; i <= 2000; i++)
+        for (int64_t s = 1; s <= 3; s++)
+            replay_event(&r, s, i, i * 10 * MS, "x");
+    r.each_slice = limit_soon;
+    replay_run(&r);
+    for (size_t i = 0; i < r.n; i++)
+        if (strcmp(r.outcome[i].status, "executed") == 0) {
+            CHECK(r.outcome[i].sent_ns <= limit_ns);
+            sent++;
+        }
+    CHECK(sent > 0);
+    CHECK_INT(replay_count(&r, "not_sent", "stopped"), 6000 - sent);
+    replay_free(&r);
+}
+
 static void hard_stop_does_not_wait_for_replies(void)
 {
     struct replay r;
@@ -358,6 +395,7 @@ static void outcomes_are_kept_for_a_late_reader(void)
 int main(void)
 {
     RUN(gentle_stop_waits_for_replies);
+    RUN(nothing_is_sent_after_the_limit);
     RUN(hard_stop_does_not_wait_for_replies);
     RUN(stop_while_sessions_open_ends_the_run);
     RUN(stop_releases_a_waiting_feeder);

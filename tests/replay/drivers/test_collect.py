@@ -88,6 +88,11 @@ def test_invalid_parts_of_a_run_are_refused(tmp_path: Path) -> None:
         collect(mine, [other])
     with pytest.raises(InputError, match="not a part of this run"):
         collect(mine, [run])
+    new = {**lost, "number": 2, "replaces": 1, "lost": None}
+    replaced = make_run(tmp_path / "replaced.run", tape, [{}], driver_run="r", drivers=[lost, new])
+    part = make_run(tmp_path / "part.run", tape, [{}], driver={"run": "r", "number": 1, "tapes": ["01.tape"]})
+    with pytest.raises(InputError, match="another driver replaced driver 1, so its part cannot be added"):
+        collect(replaced, [part])
     killed = {"run": "r", "number": 1, "tapes": ["01.tape"]}
     part = make_run(tmp_path / "d.run", tape, [{}], driver=killed, finished=False)
     with pytest.raises(InputError, match="still running or was killed"):

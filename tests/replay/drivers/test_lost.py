@@ -57,7 +57,7 @@ def test_each_event_of_a_lost_driver_has_an_outcome(reported: int, tmp_path: Pat
     """Each event is reported, filtered or lost. All lost events are unknown if the driver may still be running."""
     part = lost_part(tmp_path, reported)
     tape = open_folder("tape", tmp_path / "t.tape")
-    unknown = write_unreported(request(tape, Rules(), part), None)
+    unknown = write_unreported(request(tape, Rules(), part), [(0, None)])
     assert unknown == 20 - reported
     expected = {("not_sent", REASON): 20 - reported, ("filtered", "write"): 1}
     assert outcomes(part) == expected | ({("executed", None): reported} if reported else {})
@@ -70,13 +70,13 @@ def test_events_due_after_the_death_of_a_driver_were_not_sent(tmp_path: Path) ->
     part = lost_part(tmp_path, 4)
     tape = open_folder("tape", tmp_path / "t.tape")
     assert (
-        write_unreported(request(tape, Rules(), part), 100 * MS + 45 * MS) == 1 + 5
+        write_unreported(request(tape, Rules(), part), [(0, 100 * MS + 45 * MS)]) == 1 + 5
     )  # session 1: seq 5. session 2: seq 1 to 5
     for pace in (Pace("think"), Pace("none")):
         again = tmp_path / pace.kind
         again.mkdir()
         other = lost_part(again, 0)
-        assert write_unreported(request(open_folder("tape", again / "t.tape"), Rules(pace), other), 1) == 20
+        assert write_unreported(request(open_folder("tape", again / "t.tape"), Rules(pace), other), [(0, 1)]) == 20
 
 
 def test_copies_of_a_lost_driver_are_counted(tmp_path: Path) -> None:
@@ -84,15 +84,15 @@ def test_copies_of_a_lost_driver_are_counted(tmp_path: Path) -> None:
     part = lost_part(tmp_path, 0)
     tape = open_folder("tape", tmp_path / "t.tape")
     rules = Rules(amplification=Amplification(1, 0, 2))
-    assert write_unreported(request(tape, rules, part), 1100 * MS + 15 * MS) == 20
+    assert write_unreported(request(tape, rules, part), [(0, 1100 * MS + 15 * MS)]) == 20
     (tmp_path / "again").mkdir()
     part = lost_part(tmp_path / "again", 0)
     again = open_folder("tape", tmp_path / "again" / "t.tape")
-    assert write_unreported(request(again, rules, part), 1200 * MS + 15 * MS) == 20 + 4
+    assert write_unreported(request(again, rules, part), [(0, 1200 * MS + 15 * MS)]) == 20 + 4
 
 
 def test_lost_driver_with_only_filtered_writes_has_no_unknown_events(tmp_path: Path) -> None:
     make_tape(tmp_path / "t.tape", [{"statement": "DELETE FROM t", "class": "write"}])
     part = tmp_path / "part"
-    assert write_unreported(request(open_folder("tape", tmp_path / "t.tape"), Rules(), part), None) == 0
+    assert write_unreported(request(open_folder("tape", tmp_path / "t.tape"), Rules(), part), [(0, None)]) == 0
     assert outcomes(part) == {("filtered", "write"): 1}

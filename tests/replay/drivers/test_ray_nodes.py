@@ -110,6 +110,23 @@ def test_drivers_on_ray_finish_after_the_lead_was_killed(shop: Server, tmp_path:
         assert not list(home.glob("a-*.run"))
 
 
+@pytest.mark.long
+@pytest.mark.server
+def test_killed_driver_is_replaced_by_another_task(shop: Server, tmp_path: Path) -> None:
+    home, environment = node_home(tmp_path, 500 * MS), secure(tmp_path)
+    with ray_cluster(2, environment) as address:
+        process = lead(shop, address, home, environment, "--on-driver-lost", "resume")
+        wait_until(lambda: sum(written(shop).values()) > 30, "some rows")
+        victim = json.loads((home / "a.run" / "run.json").read_text())["drivers"][1]
+        os.kill(victim["pid"], signal.SIGKILL)
+        out, said = process.communicate(timeout=BOUND_S)
+    assert process.returncode == 5, said + out
+    new = json.loads((home / "a.run" / "run.json").read_text())["drivers"][2]
+    assert (new["replaces"], new["tapes"], new["lost"]) == (2, ["02.tape"], None)
+    assert shop.execute("SELECT session, seq FROM shop.log GROUP BY session, seq HAVING count(*) > 1") == ()
+    assert balanced(home / "a.run")["executed"] > 0
+
+
 def test_cluster_without_authentication_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lead process checks itself, and each node checks itself."""
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)

@@ -2,6 +2,7 @@
 """Tests of drivers that the lead process starts with ssh: their numbers, failed starts, and a killed lead process."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -144,3 +145,29 @@ def test_drivers_finish_after_the_lead_was_killed_and_collect_adds_their_parts(h
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=BOUND_S)
     assert done.returncode == 0, done.stderr
     assert balanced(work / "a.run")["executed"] == EVENTS
+
+
+@pytest.mark.long
+def test_killed_driver_is_replaced_on_its_host(hosts: SshServer, shop: Server) -> None:
+    """The lost driver leaves its part on the host. The new driver delivers its part."""
+    work = hosts.folder.parent / "work"
+    shutil.rmtree(work / "primes.set")
+    shutil.rmtree(work / "primes.tape")
+    prime_set(work, 3, gap_ns=400 * MS)
+    for host in HOSTS:
+        shutil.rmtree(hosts.home(host) / "primes.set")
+        shutil.copytree(work / "primes.set", hosts.home(host) / "primes.set")
+    process = lead(hosts, shop, "--drivers", "ssh:one,two,three", "--on-driver-lost", "resume")
+    run = work / "a.run"
+    wait_until(lambda: sum(written(shop).values()) > 30, "some rows")
+    victim = json.loads((run / "run.json").read_text())["drivers"][1]
+    os.kill(victim["pid"], signal.SIGKILL)
+    out, said = process.communicate(timeout=BOUND_S)
+    assert process.returncode == 5, said
+    assert "driver 4 " in out, out
+    lost, new = (json.loads((run / "run.json").read_text())["drivers"][number] for number in (1, 3))
+    assert lost["lost"]
+    assert (new["replaces"], new["tapes"], new["lost"]) == (2, lost["tapes"], None)
+    assert shop.execute("SELECT session, seq FROM shop.log GROUP BY session, seq HAVING count(*) > 1") == ()
+    assert balanced(run)["executed"] > 0
+    assert len([name for name in left(hosts) if name.endswith(".run")]) == 1
