@@ -50,9 +50,9 @@ def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
     return replace(parse_target(server.url(), environ={}), password=server.password or None)
 
 
-def first_ns(tape: Path) -> int:
-    """Return the time of the tape's first event, in ns since 1970."""
-    return int(open_folder("tape", tape).info.get("first_ns") or 0)
+def first_ns(tape: Path, has_parts: bool = True) -> int:
+    """Return the time of the tape's first event, in ns since 1970. `has_parts`: see `open_folder`."""
+    return int(open_folder("tape", tape, has_parts).info.get("first_ns") or 0)
 
 
 def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> ReplayOptions:

@@ -1,24 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of arguments and options that name a tape, a set or a run: a local folder, or an address in an object store."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..common.errors import OptionError
-from ..common.staged import is_address
+from ..common.staged import address_of, is_address
 
 
 class StoredFolder(click.Path):
-    """An existing folder as a local path. For an address, this is a copy that is removed at the end."""
+    """An existing folder as a local path. For an address, this is a copy that is removed at the end.
 
-    def __init__(self, **checks: Any) -> None:
+    `whole`: False copies only the small files of a set. See `rest_of`.
+    """
+
+    def __init__(self, whole: bool = True, **checks: Any) -> None:
         super().__init__(path_type=Path, **checks)
+        self._whole = whole
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path of the folder or of its local copy."""
-        return super().convert(local_copy(value, ctx), param, ctx)
+        return super().convert(local_copy(value, ctx, self._whole), param, ctx)
 
 
 class NewFolder(click.Path):
@@ -53,13 +59,22 @@ class LocalPath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def local_copy(value: Any, ctx: click.Context | None) -> Any:
+def local_copy(value: Any, ctx: click.Context | None, whole: bool = True) -> Any:
     """Return a local copy of an address in an object store, until the context ends. Return other values unchanged."""
     if not isinstance(value, str) or not is_address(value) or ctx is None or ctx.resilient_parsing:
         return value
     from ..stores import fetched
 
-    return str(ctx.with_resource(fetched(value)))
+    return str(ctx.with_resource(fetched(value, whole)))
+
+
+def rest_of(path: Path) -> Callable[[Sequence[str]], None] | None:
+    """Return a function that copies the remaining files of some tapes of a set. None for a folder of this machine."""
+    if address_of(path) is None:
+        return None
+    from ..stores import fetch_tapes
+
+    return partial(fetch_tapes, path)
 
 
 def say(text: str) -> None:

@@ -129,12 +129,15 @@ def run_task(task: ReplayTask) -> RunSummary:
         return finish(running.run())
 
 
-def opened(tape: str | PathLike[str] | Folder, growing: Growing | None = None) -> Folder:
-    """Return the open tape, or its first piece if the tape is still being written. Raises InputError."""
+def opened(tape: str | PathLike[str] | Folder, growing: Growing | None = None, has_parts: bool = True) -> Folder:
+    """Return the open tape, or its first piece if the tape is still being written. Raises InputError.
+
+    `has_parts`: see `open_folder`.
+    """
     try:
         if growing is not None:
             return first_piece(growing)
-        return tape if isinstance(tape, Folder) else open_folder("tape", Path(tape))
+        return tape if isinstance(tape, Folder) else open_folder("tape", Path(tape), has_parts)
     except FolderError as error:
         raise InputError(str(error)) from error
 

@@ -15,8 +15,11 @@ from .tape_set import DIGESTS, OF_SETS, SET, open_members
 MAX_LISTED = 6
 
 
-def open_folder(kind: str, path: Path) -> Folder:
+def open_folder(kind: str, path: Path, has_parts: bool = True) -> Folder:
     """Open a tape or a run. A set of tapes opens as a tape.
+
+    `has_parts`: False means that tapes may still lack files. Check each of them later with `Folder.check`. The tapes of
+    a set then need only their JSON and their table of sessions.
 
     Raises FolderError if the folder is missing, damaged, of another kind, or has a newer format version. The message
     contains the file, and the JSON key or the column.
@@ -31,18 +34,19 @@ def open_folder(kind: str, path: Path) -> Folder:
         raise FolderError(f"{path}: cannot be opened: {error.strerror}") from error
     if not marker.exists() and not marker.is_symlink():
         if (path / SET).exists() and kind == "tape":
-            return _open_set(path)
+            return _open_set(path, has_parts)
         other = next((each for each in (*TABLES, "set") if each != kind and (path / f"{each}.json").exists()), None)
         hint = f": the folder is a {other}" if other else f": {kind}.json is missing{_those_inside(path)}"
         raise FolderError(f"{path} is not a {kind}{hint}")
     info = _read(kind, marker)
     check_names(kind, marker, info)
     folder = Folder(kind, path, {key: value for key, value in info.items() if key not in OF_SETS})
-    folder.check()
+    if has_parts:
+        folder.check()
     return folder
 
 
-def _open_set(path: Path) -> Folder:
+def _open_set(path: Path, has_parts: bool) -> Folder:
     marker = path / SET
     info = _read("set", marker)
     if not info.get("finished"):
@@ -56,13 +60,13 @@ def _open_set(path: Path) -> Folder:
     for name in names:
         if name in ("", ".", "..") or "/" in name or "\0" in name:
             raise FolderError(f"{marker}: tapes: {name[:80]!r} is not a valid folder name")
-    opened = open_members(path, info, [_open_tape(path / name) for name in names])
+    opened = open_members(path, info, [_open_tape(path / name, has_parts) for name in names])
     opened.check()
     return opened
 
 
-def _open_tape(path: Path) -> Folder:
-    tape = open_folder("tape", path)
+def _open_tape(path: Path, has_parts: bool) -> Folder:
+    tape = open_folder("tape", path, has_parts)
     if not tape.finished:
         raise FolderError(
             f"{path}: the tape is not finished: run `querytape inspect {path}` first to complete the tape"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.errors import InputError, QuerytapeError
-from ..common.staged import stage
+from ..common.staged import address_of, stage
 from ..common.temporary import temporary_folder
 from ..common.units import megabytes, parse_size
 from .store import NotThereError, Store
@@ -23,7 +23,8 @@ from .threads import in_threads
 
 LIMIT = "QUERYTAPE_STAGING_LIMIT"
 RESERVE = 20  # one part of this many of the free disk space stays free
-MARKERS = ("tape.json", "run.json", "set.json", "plans.json")
+SET = "set.json"
+MARKERS = ("tape.json", "run.json", SET, "plans.json")
 CLAIM = "querytape.writing"  # the object of a process that is writing the folder
 ATTEMPTS = 5
 # The parts of a table. While a folder is written, a part gets such a name when it is complete.
@@ -33,8 +34,10 @@ MEGABYTE = 1_000_000
 
 
 @contextmanager
-def fetched(address: str) -> Iterator[Path]:
+def fetched(address: str, whole: bool = True) -> Iterator[Path]:
     """Yield the path of a local copy that is removed when the block ends.
+
+    `whole`: False copies of the tapes of a set only the JSON and the table of sessions. `fetch_tapes` copies the rest.
 
     Raises InputError if the store has no such folder or the copy would be too large, and StoreError. Errors of the
     block that name the copy name the address instead.
@@ -45,7 +48,7 @@ def fetched(address: str) -> Iterator[Path]:
         with named(path, store.address):
             for attempt in range(1, ATTEMPTS + 1):
                 try:
-                    _fetch(store, path, last=attempt == ATTEMPTS)
+                    _fetch(store, path, attempt == ATTEMPTS, whole)
                     break
                 except NotThereError:
                     shutil.rmtree(path, ignore_errors=True)
@@ -64,14 +67,41 @@ def named(path: Path, address: str) -> Iterator[None]:
         raise
 
 
-def _fetch(store: Store, path: Path, last: bool) -> None:
+def fetch_tapes(path: Path, names: Collection[str]) -> None:
+    """Copy the remaining files of some tapes of a set. `path`: a local copy of the set, made with `whole` = False.
+
+    Raises InputError if the copy would be too large, and StoreError.
+    """
+    address = address_of(path)
+    assert address is not None
+    store = Store(address)
+    with named(path, address):
+        listed = store.sizes()
+        check_names(address, listed)
+        inside = {name: size for name, size in listed.items() if name.partition("/")[0] in names}
+        wanted = {name: size for name, size in inside.items() if not is_small(name)}
+        old: set[str] = set()
+        for marker in filter(is_marker, inside):
+            old |= unlisted_parts(files_in((path / marker).read_bytes(), marker), wanted)
+        check_space(address, sum(wanted.values()), path)
+        _get(store, path, [name for name in wanted if name not in old])
+
+
+def is_small(name: str) -> bool:
+    """Return whether a file of a set is copied before it is known which tapes are needed."""
+    _, inside, file = name.partition("/")
+    return not inside or is_marker(name) or file.startswith(("sessions/", "sessions."))
+
+
+def _fetch(store: Store, path: Path, last: bool, whole: bool) -> None:
     """Copy all files. `last`: also copy a folder that lacks files. The command then reports the missing files."""
     first = store.sizes()
     if not first:
         raise InputError(f"{store.address}: the store has no such folder")
     check_names(store.address, first)
     markers = [name for name in first if is_marker(name)]
-    check_space(store.address, sum(first.values()), path.parent)
+    whole = whole or SET not in first
+    check_space(store.address, sum(n for name, n in first.items() if whole or is_small(name)), path.parent)
     path.mkdir(mode=0o700)
     _get(store, path, markers)
     listed = store.sizes()
@@ -85,7 +115,8 @@ def _fetch(store: Store, path: Path, last: bool) -> None:
                 raise NotThereError(f"{store.address}: {marker} lists {name}, but the store does not have this file")
         if is_finished(content):
             old |= unlisted_parts(files, listed)
-    _get(store, path, [name for name in listed if name not in markers and name not in old])
+    names = [name for name in listed if whole or is_small(name)]
+    _get(store, path, [name for name in names if name not in markers and name not in old])
 
 
 def unlisted_parts(files: Sequence[str], there: Collection[str]) -> set[str]:

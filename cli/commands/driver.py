@@ -14,7 +14,7 @@ from ..live_lines import LiveLines
 from ..option_sections import Section, SectionedCommand, option
 from ..replay_options import all_sections
 from ..replay_settings import first_ns, options_of, target_of
-from ..stored_folders import StoredFolder
+from ..stored_folders import StoredFolder, rest_of
 
 JOIN = Section(
     "The lead",
@@ -43,7 +43,7 @@ and on three hosts, each with a copy of the set and of join.key
       --target mysql://app@10.0.0.7/shop -o part.run
 """,
 )
-@click.argument("tape", type=StoredFolder())
+@click.argument("tape", type=StoredFolder(whole=False))
 @JOIN.add
 @all_sections
 def driver_command(tape: Path, **options: Any) -> int:
@@ -77,8 +77,8 @@ def driver_command(tape: Path, **options: Any) -> int:
             f"the key that drivers and lead process share is missing: use --join-key FILE, or set {VARIABLE}"
         )
     with ExitStack() as stack:
-        replay_options = options_of(options, target_of(options, stack), first_ns(tape))
-        ended = replay_as_driver(tape, replay_options, options["join"], key, LiveLines())
+        replay_options = options_of(options, target_of(options, stack), first_ns(tape, has_parts=False))
+        ended = replay_as_driver(tape, replay_options, options["join"], key, LiveLines(), rest_of(tape))
     sys.stderr.flush()
     counts = ended.summary.info["accounting"]
     click.echo(

@@ -10,6 +10,7 @@ import queue
 import signal
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -254,6 +255,14 @@ class Driver(Watcher, ReplayGroup):
         self._send("failed", error=kind, text=str(error))
 
     # ---- the run ----
+
+    def prepare(self, work: Callable[[], None]) -> None:
+        """Do work before the run. Report an error to the lead process, and raise it."""
+        try:
+            work()
+        except QuerytapeError as error:
+            self.failed(error)
+            raise
 
     def run(self, tape: Folder, options: ReplayOptions, delivers: bool) -> RunSummary:
         """Replay these tapes and report the result to the lead process. Raises QuerytapeError.

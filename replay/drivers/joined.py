@@ -6,11 +6,15 @@ The driver joins a lead process and replays its assigned tapes.
 
 import os
 import socket
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
-from ...common.errors import QuerytapeError
+from ...common.errors import FolderError, QuerytapeError
 from ...common.files import remove_folder
+from ...common.staged import shown_path
 from ...schemas import Folder, tape_id
+from ...schemas.tape_set import TapeSet
 from ..checks.preflight import Finding
 from ..options import ReplayOptions
 from ..replay_tape import opened
@@ -21,7 +25,7 @@ from .driver import SILENT_S, Driver
 from .member import Beginning
 from .replacing import options_from
 from .secured import join
-from .shares import part_of, part_options, prints_of
+from .shares import part_of, part_options, prints_of, tapes_of
 
 WELCOME_S = 10.0
 
@@ -44,13 +48,16 @@ def replay_as_driver(
     address: tuple[str, int],
     key: bytes,
     watcher: Watcher | None = None,
+    fetch: Callable[[Sequence[str]], None] | None = None,
 ) -> Ended:
     """Join the lead process at `address`, replay into `options.output` and deliver the part.
+
+    `fetch`: copies the files of some tapes of the set, if the set still lacks them.
 
     Raises QuerytapeError if the lead process is unreachable, refuses this driver, or is lost before any statement was
     sent.
     """
-    whole = opened(tape)
+    whole = opened(tape, has_parts=fetch is None)
     channel = join(
         address,
         key,
@@ -75,11 +82,25 @@ def replay_as_driver(
     mine = part_options(options, count, output=options.output)
     if begins is not None:
         mine = options_from(begins, mine)
-    summary = driver.run(part_of(whole, names), mine, delivers=True)
+    part = part_of(whole, names)
+    if fetch is not None:
+        driver.prepare(partial(fetch_checked, part, names, fetch))
+    summary = driver.run(part, mine, delivers=True)
     if driver.merged:
         remove_folder(options.output)
         return Ended(number, summary, None)
     return Ended(number, summary, driver.lead_lost or "the lead process did not add this driver's part to the run")
+
+
+def fetch_checked(part: Folder, names: Sequence[str], fetch: Callable[[Sequence[str]], None]) -> None:
+    """Copy the files of some tapes, and check these tapes. Raises QuerytapeError."""
+    if isinstance(part, TapeSet):
+        fetch(names)
+    try:
+        for tape in tapes_of(part):
+            tape.check()
+    except FolderError as error:
+        raise FolderError(str(error).replace(str(part.path), shown_path(part.path))) from error
 
 
 def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, list[str], str, Beginning | None]:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """An object store for the tests of this folder."""
 
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,12 @@ from ..helpers.object_store import ObjectStore, running_store
 def shared_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
     with running_store(tmp_path_factory.mktemp("store")) as store:
         yield store
+
+
+@pytest.fixture(autouse=True)
+def _kept_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let failed copies stay in the folder of the test."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
 @pytest.fixture

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from querytape.capture.tools.deal import deal
 from querytape.common.errors import FolderError, InputError
 from querytape.common.staged import address_of, shown_path
 from querytape.schemas import open_folder
 from querytape.stores import fetch
-from querytape.stores.fetch import check_names, check_space, fetched, is_marker
+from querytape.stores.fetch import check_names, check_space, fetch_tapes, fetched, is_marker
 from querytape.stores.store import NotThereError, Store
 
 from ..helpers.object_store import ObjectStore
@@ -60,6 +61,28 @@ def test_copy_is_complete_and_removed_after_use(store: ObjectStore, tmp_path: Pa
         assert address_of(path) == shown_path(path) == store.address("a.tape")
         room = path.parent
     assert not room.exists()
+
+
+@pytest.mark.server
+def test_tapes_of_a_set_are_copied_one_by_one(store: ObjectStore, tmp_path: Path) -> None:
+    """Before that, the copy has the JSON of all tapes and their sessions, so the set can be opened."""
+    make_tape(tmp_path / "s.tape", [{**event, "session": 1 + n % 9} for n, event in enumerate(reads(90))])
+    deal(tmp_path / "s.tape", 3, tmp_path / "s.set")
+    put_all(tmp_path / "s.set", store.address("s.set"))
+    whole = open_folder("tape", tmp_path / "s.set")
+    with fetched(store.address("s.set"), whole=False) as path:
+        assert not list(path.rglob("events*"))
+        opened = open_folder("tape", path, has_parts=False)
+        assert opened.info == whole.info
+        fetch_tapes(path, ["02.tape"])
+        assert [file.relative_to(path).parts[0] for file in path.rglob("events*")] == ["02.tape"]
+        open_folder("tape", path / "02.tape")
+        with pytest.raises(FolderError, match=r"01\.tape"):
+            open_folder("tape", path)
+        fetch_tapes(path, ["01.tape", "03.tape"])
+        for file in (file for file in (tmp_path / "s.set").rglob("*") if file.is_file()):
+            assert (path / file.relative_to(tmp_path / "s.set")).read_bytes() == file.read_bytes()
+        open_folder("tape", path)
 
 
 @pytest.mark.server

@@ -11,6 +11,7 @@ import pytest
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
+from tests.helpers.joining import Program
 from tests.helpers.logs import write_mariadb
 from tests.helpers.object_store import ObjectStore, running_store
 from tests.helpers.processes import run_command
@@ -66,6 +67,23 @@ def test_drivers_replay_a_set_in_the_store(store: ObjectStore, server_factory: S
     run = store.address("drivers.run")
     run_command("replay", store.address("all.set"), "--drivers", "local:3", *replay_words(url, "-o", run))
     assert executed(store.local("drivers.run")) == EVENTS
+
+
+def test_joined_drivers_replay_a_set_in_the_store(
+    store: ObjectStore, server_factory: ServerFactory, tmp_path: Path
+) -> None:
+    """Each driver copies its own tapes when it has joined."""
+    url = target(server_factory("mariadb"))
+    address, key = store.address("all.set"), ("--join-key", tmp_path / "join.key")
+    how = ("--drivers", "join:3", "--listen", "127.0.0.1:0", *key, *replay_words(url))
+    lead = Program("replay", address, *how, "-o", tmp_path / "joined.run")
+    port = lead.saw(r"drivers at 127\.0\.0\.1:(\d+)")[1]
+    own = ("--join", f"127.0.0.1:{port}", *key, *replay_words(url))
+    drivers = [Program("driver", address, *own, "-o", tmp_path / f"{n}.run") for n in (1, 2, 3)]
+    assert [driver.end()[0] for driver in drivers] == [0, 0, 0]
+    code, said = lead.end()
+    assert code == 0, said
+    assert executed(tmp_path / "joined.run") == EVENTS
 
 
 def test_fleet_replays_tapes_of_the_store(store: ObjectStore, server_factory: ServerFactory, tmp_path: Path) -> None:
