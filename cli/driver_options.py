@@ -191,7 +191,7 @@ def driver_words(ctx: click.Context, left_out: Collection[str]) -> tuple[str, ..
         if value is None or name in left_out or name in of_drivers:
             continue
         if isinstance(param, click.Argument):
-            words[:0] = value
+            words[:0] = [f"./{text}" if text.startswith("-") else text for text in value]
         elif isinstance(value, bool):
             words.append(param.opts[-1] if value else param.secondary_opts[-1])
         else:

@@ -271,6 +271,8 @@ OBSERVATION = Section(
     ),
 )
 
+# A driver refuses these options.
+ONLY_LEAD = frozenset({"--start-at", "--host-metrics", "--summaries", "--target-slowlog", "--follow", "--metrics"})
 SECTIONS = (TARGET, PACE, SELECTION, FIDELITY, SAFETY, FAILURES, OBSERVATION, TARGET_SLOWLOG)
 
 
@@ -278,6 +280,16 @@ def all_sections(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of every section to a command."""
     for section in reversed(SECTIONS):
         command = section.add(command)
+    return command
+
+
+def driver_sections(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of every section to a command. The help omits the options that only the lead process uses."""
+    for section in reversed(SECTIONS):
+        options = tuple(
+            (names, {**settings, "hidden": not ONLY_LEAD.isdisjoint(names)}) for names, settings in section.options
+        )
+        command = Section(section.title, options).add(command)
     return command
 
 

@@ -12,7 +12,7 @@ from ...common.text import printable
 from ..driver_options import JOIN_KEY, Place
 from ..live_lines import LiveLines
 from ..option_sections import Section, SectionedCommand, option
-from ..replay_options import all_sections
+from ..replay_options import driver_sections
 from ..replay_settings import first_ns, options_of, target_of
 from ..stored_folders import StoredFolder, rest_of
 
@@ -45,7 +45,7 @@ and on three hosts, each with a copy of the set and of join.key
 )
 @click.argument("tape", type=StoredFolder(whole=False))
 @JOIN.add
-@all_sections
+@driver_sections
 def driver_command(tape: Path, **options: Any) -> int:
     """Replay some tapes of a set for a lead process on another host.
 

@@ -70,6 +70,10 @@ def words_of(*words: str) -> tuple[str, ...]:
         return driver_words(ctx, OF_LEAD)
 
 
+def test_name_of_a_tape_that_looks_like_an_option_stays_a_path() -> None:
+    assert words_of("--target", "mysql://u@h/d", "-o", "a.run", "--", "-odd.set")[0] == "./-odd.set"
+
+
 def test_driver_gets_the_options_as_the_user_wrote_them() -> None:
     """Options of the lead process are left out. Values with any characters stay one word."""
     given = [

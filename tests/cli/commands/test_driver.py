@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from querytape.cli.commands.driver import driver_command
+from querytape.cli.replay_options import ONLY_LEAD
 from querytape.common.errors import QuerytapeError
 from querytape.replay.drivers.secured import VARIABLE, make_key
 
@@ -44,6 +45,12 @@ def test_invalid_driver_options_exit_with_2(words: list[str], message: str, monk
     found = CliRunner().invoke(driver_command, ["t.set", *GIVEN, *words])
     assert found.exit_code == 2
     assert message in " ".join(found.output.split())
+
+
+def test_help_omits_options_of_the_lead() -> None:
+    shown = CliRunner().invoke(driver_command, ["--help"]).output
+    assert "--speed" in shown
+    assert all(name not in shown for name in ONLY_LEAD)
 
 
 def test_error_names_the_unreachable_lead_and_no_run_is_written(tmp_path: Path) -> None:
