@@ -28,6 +28,13 @@ NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 PATIENCE, RETRIES = timedelta(seconds=60), 8
 QUICK, FEW_RETRIES = timedelta(seconds=10), 3
 CLIENT = {"connect_timeout": "5s", "read_timeout": "30s", "timeout": "1h"}
+# Variables that give credentials for S3, or make them unnecessary.
+KEYS = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SKIP_SIGNATURE",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+)
 _ANSWER = re.compile(r"<Code>([^<]*)</Code>\s*<Message>([^<]*)</Message>")
 _TRANSPORT = re.compile(r" - (?:HTTP error: )?([^\n]+)")
 
@@ -50,7 +57,16 @@ def _plain(address: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise NotThereError(f"{address}: {reason_of(str(error))}") from error
     except (BaseError, OSError, ValueError) as error:
-        raise StoreError(f"{address}: {reason_of(str(error))}") from error
+        raise StoreError(f"{address}: {reason_of(str(error))}{_hint(address)}") from error
+
+
+def _hint(address: str) -> str:
+    """Return a hint for an error of S3 if the environment has no credentials."""
+    if not address.startswith("s3:") or any(os.environ.get(name) for name in KEYS) or _credentials(address):
+        return ""
+    return (
+        ". No credentials are set (AWS_ACCESS_KEY_ID, or boto3 with AWS_PROFILE), so only a role of this machine counts"
+    )
 
 
 class Store:

@@ -149,3 +149,16 @@ def test_profile_of_boto3_gives_the_credentials(
     folder = Store(store.address("five.tape"))
     folder.put("tape.json", b"{}")
     assert folder.sizes() == {"tape.json": 2}
+
+
+@pytest.mark.server
+def test_error_without_credentials_names_their_variables(store: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error with credentials has no such hint."""
+    with pytest.raises(StoreError) as caught:
+        Store("s3://no-such-bucket/x.tape").sizes()
+    assert "No credentials" not in str(caught.value)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:1")
+    with pytest.raises(StoreError, match=r"No credentials are set \(AWS_ACCESS_KEY_ID"):
+        Store(store.address("eight.tape"), quick=True).sizes()
