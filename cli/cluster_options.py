@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the options of `querytape report` that count the events in tasks on a Ray cluster."""
+"""Declares the options of commands that work in tasks on a Ray cluster: `report` and `capture KIND`."""
 
+import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,10 +21,15 @@ from .stored_folders import LocalPath
 
 if TYPE_CHECKING:
     from ..analyze import Settings
+    from ..capture.source import SourceKind
+    from ..capture.tools.many import Many
 
 OPTION = "--cluster ray"
 # Memory of a task beside the limit of its database.
 OVERHEAD_BYTES = 300 << 20
+# Memory of the capture of one file.
+CAPTURE_BYTES = 1 << 30
+NOT_ON_CLUSTER = ("follow", "from_end", "part_every", "keep", "interface", "source", "metrics")
 LEAST_EVENTS = 100_000  # a share of fewer events takes less time than its task
 
 
@@ -39,6 +45,21 @@ class Cluster(Parsed[str]):
         return address or "auto"
 
 
+INSECURE = option(
+    "--insecure-cluster",
+    is_flag=True,
+    help="Use a Ray cluster without authentication. Anyone who reaches such a cluster can run programs in it.",
+)
+capture_cluster = (
+    option(
+        "--cluster",
+        type=Cluster(),
+        metavar="ray[:ADDRESS]",
+        help="Capture each file in a task on a Ray cluster, into a set with a tape of each file. All nodes must see the"
+        " files and -o at the same paths.",
+    ),
+    INSECURE,
+)
 cluster_options = untitled(
     option(
         "--cluster",
@@ -53,11 +74,7 @@ cluster_options = untitled(
         metavar="FOLDER",
         help="With --cluster: folder in which the tasks exchange their files. The files are removed at the end.",
     ),
-    option(
-        "--insecure-cluster",
-        is_flag=True,
-        help="Use a Ray cluster without authentication. Anyone who reaches such a cluster can run programs in it.",
-    ),
+    INSECURE,
 )
 
 
@@ -69,9 +86,7 @@ def on_cluster(settings: "Settings", options: dict[str, Any], tape: Path, runs: 
     """
     address, folder = options["cluster"], options["cluster_folder"]
     if address is None:
-        for name in ("cluster_folder", "insecure_cluster"):
-            if options[name]:
-                raise click.UsageError(f"--{name.replace('_', '-')} requires --cluster")
+        refuse_alone(options, "cluster_folder", "insecure_cluster")
         yield settings
         return
     if folder is None:
@@ -87,6 +102,36 @@ def on_cluster(settings: "Settings", options: dict[str, Any], tape: Path, runs: 
         events = int((open_folder("tape", tape).tape_info.get("counts") or {}).get("events") or 0)
         shares = max(1, min(tasks.cpus, events // LEAST_EVENTS))
         yield replace(settings, work=Work(own, shares, tasks, threads=1))
+
+
+def refuse_alone(options: Mapping[str, Any], *names: str) -> None:
+    """Raise UsageError if one of these options is given, because they need --cluster."""
+    for name in names:
+        if options[name]:
+            raise click.UsageError(f"--{name.replace('_', '-')} requires --cluster")
+
+
+def capture_on_cluster(kind: "SourceKind", files: Sequence[str], output: Path, options: dict[str, Any]) -> "Many":
+    """Capture each file in a task. `options`: those of `capture KIND`.
+
+    Raises UsageError for options that a task cannot use. Raises InputError if the cluster or a file cannot be used.
+    """
+    address, insecure = options.pop("cluster"), options.pop("insecure_cluster")
+    wrong = [f"--{name.replace('_', '-')}" for name in NOT_ON_CLUSTER if options.get(name)]
+    if wrong or not files or not all(map(os.path.isfile, files)):
+        raise click.UsageError(f"--cluster: expected only names of files, found {', '.join(wrong) or 'another input'}")
+    if address_of(output):
+        raise click.UsageError(
+            "--cluster: expected -o in a folder that all nodes see, found an address in an object store"
+        )
+    from ..capture import Settings
+    from ..capture.tools.many import capture_many
+    from ..cluster.tasks import ray_tasks
+
+    zone = options.pop("log_timezone", None)
+    own = {option.name.replace("-", "_"): options.get(option.name.replace("-", "_")) for option in kind.options}
+    with ray_tasks(address, CAPTURE_BYTES, insecure, OPTION) as tasks:
+        return capture_many(kind.name, files, output, Settings(timezone_ns=zone, extra=own), tasks)
 
 
 @contextmanager

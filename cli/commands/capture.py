@@ -9,6 +9,10 @@ import click
 
 from ...capture import SOURCES
 from ...common.errors import RefusedError
+from ...common.exit_codes import ExitCode
+from ...common.text import printable
+from ...common.units import plural
+from ..cluster_options import capture_cluster, capture_on_cluster, refuse_alone
 from ..lazy_group import LazyCommand, LazyGroup
 from ..metrics_page import METRICS, MetricsPage, show_capture
 from ..output import exit_code, say_tape, show_problems
@@ -19,6 +23,7 @@ from ..stored_folders import NewFolder
 
 if TYPE_CHECKING:
     from ...capture.source import Endless, Option, SourceKind
+    from ...schemas import Folder
     from ...servers.client_sessions import OpenSessions
 
 
@@ -123,6 +128,7 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
             ["--problems", "show"], is_flag=True, help="List each part of the input that could not be parsed."
         ),
         click.Option(list(METRICS[0]), **METRICS[1]),
+        *(click.Option(list(names), **settings) for names, settings in capture_cluster),
         click.Option(["--strict"], is_flag=True, help="Exit with code 1 if any part of the input could not be parsed."),
     ]
     return parameters
@@ -175,6 +181,10 @@ def run_capture(kind: "SourceKind", files: tuple[str, ...], output: Path, show: 
     """Capture, print the contents of the tape, and return the exit code. `more`: the settings of the capture."""
     from ...capture import Settings, capture
 
+    if more["cluster"]:
+        return run_on_cluster(kind, files, output, show, strict, more)
+    refuse_alone(more, "insecure_cluster")
+    del more["cluster"], more["insecure_cluster"]
     looked_at = click.get_current_context().meta.get(LOOKED_AT)
     names = [looked_at if name == looked_at else name for name in files]
     source, login = more.pop("source"), take_login(more)
@@ -193,10 +203,32 @@ def run_capture(kind: "SourceKind", files: tuple[str, ...], output: Path, show: 
             running=lambda live: show_capture(page, live),
         )
         tape = capture(names, output, kind.name, settings)
+    return say_captured(output, tape.folder, show, strict)
+
+
+def run_on_cluster(
+    kind: "SourceKind", files: tuple[str, ...], output: Path, show: bool, strict: bool, more: dict[str, Any]
+) -> int:
+    """Capture each file in a task on a cluster. Print the contents of the set, and return the exit code."""
+    from ...schemas import open_folder
+
+    many = capture_on_cluster(kind, files, output, more)
+    if many.without:
+        click.echo(f"NOT ALL FILES ARE IN THE SET: {plural(len(many.without), 'file')} of {len(files):,}")
+        for reason in many.without:
+            click.echo(printable(f"  {reason}", 500))
+    if many.empty:
+        click.echo(printable(f"empty files without a tape: {', '.join(many.empty)}", 500))
+    code = say_captured(output, open_folder("tape", output), show, strict)
+    return code or (ExitCode.INCOMPLETE if many.without else ExitCode.SUCCESS)
+
+
+def say_captured(output: Path, tape: "Folder", show: bool, strict: bool) -> int:
+    """Print the contents of a captured tape or set. Return the exit code."""
     info = tape.info
     say_tape(output, info)
     if info["counts"]["problems"] and show:
-        show_problems(tape.folder)
+        show_problems(tape)
     elif info["counts"]["problems"]:
         click.echo("  --problems lists each problem and its location", err=True)
     if strict and info["counts"]["problems"]:

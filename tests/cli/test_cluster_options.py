@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of `querytape report` for a Ray cluster. tests/cluster has the tests with a cluster."""
+"""The options of `querytape report` and `capture` for a Ray cluster. tests/cluster has the tests with a cluster."""
 
 from pathlib import Path
 
@@ -45,3 +45,24 @@ def test_options_that_do_not_fit_together_are_refused(words: tuple[str, ...], sa
     done = run_command("report", tape, run, *words, check=False)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("a.log", "--insecure-cluster"), "--insecure-cluster requires --cluster"),
+        (("a.log", "--cluster", "ray", "--follow"), "--cluster: expected only names of files, found --follow"),
+        (("-", "--cluster", "ray"), "--cluster: expected only names of files, found another input"),
+        (("a.log", "--cluster", "ray"), "--cluster ray: this command runs without RAY_AUTH_MODE=token"),
+    ],
+)
+def test_capture_on_a_cluster_needs_plain_files(
+    words: tuple[str, ...], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    (tmp_path / "a.log").write_text("x\n")
+    done = run_command("capture", "slowlog", *words, "-o", "all.set", check=False)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert not (tmp_path / "all.set").exists()

@@ -15,6 +15,7 @@ from querytape.common.errors import FolderError
 from querytape.common.version import __version__
 
 from tests.analyze.test_any_order import small
+from tests.helpers.logs import write_mariadb
 from tests.helpers.ray_cluster import ray_cluster
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -82,3 +83,34 @@ def test_node_without_authentication_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
     _, problem = run_step_there(partial(failing, "never called"), __version__, insecure=False)
     assert "this node runs without RAY_AUTH_MODE=token" in problem
+
+
+@pytest.mark.slow
+def test_each_file_is_captured_by_a_task(tmp_path: Path) -> None:
+    """Files that are no logs are listed first, and change the exit code."""
+    for number in range(4):
+        rows = [(1_790_000_000 + n, 1 + n % 3, 0.001, f"SELECT {n}") for n in range(20)]
+        write_mariadb(tmp_path / f"web{number}.log", rows)
+    (tmp_path / "other.log").write_text("no log\n")
+    environment = secure(tmp_path)
+    words = [
+        "capture",
+        "slowlog",
+        *sorted(str(path) for path in tmp_path.glob("*.log")),
+        "-o",
+        str(tmp_path / "all.set"),
+    ]
+    with ray_cluster(2, environment) as address:
+        done = subprocess.run(
+            [sys.executable, "-m", "querytape", *words, "--cluster", f"ray:{address}"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=BOUND_S,
+        )
+    assert done.returncode == 4, done.stderr
+    first, second, third = done.stdout.splitlines()[:3]
+    assert first == "NOT ALL FILES ARE IN THE SET: 1 file of 5"
+    assert second.startswith(f"  {tmp_path}/other.log: no events in 7 bytes")
+    assert third.startswith(f"{tmp_path}/all.set: 80 events, 12 sessions, 1 digest")
+    assert len(list((tmp_path / "all.set").glob("*.tape"))) == 4
