@@ -2,32 +2,52 @@
 """The inputs of a report as SQL: open the tape and the runs, and create the variables and views that analyses read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..common.errors import InputError
 from ..schemas import Folder, open_folder
+from ..schemas.tape_set import TapeSet
 from .database import AnalysisDatabase
 from .lint.rules import sorts_groups, tape_version
 from .model import Report, Settings
-from .run_set import open_run
+from .run_set import RunSet, open_run
 
 MAX_BINS = 240
 
 
 @dataclass(frozen=True)
 class Share:
-    """Some of the sessions: those whose hash with this seed gives `number` modulo `of`. `of` = 0: no session."""
+    """Some of the sessions: those whose hash with this seed gives `number` modulo `of`. `of` = 0: no session.
+
+    `tapes`: instead, the sessions of these tapes of a set.
+    """
 
     number: int = 0
     of: int = 1
     seed: int = 0
+    tapes: tuple[str, ...] = ()
 
     def condition(self) -> str:
-        """Return the SQL condition for the sessions of the share."""
-        if self.of == 1:
+        """Return the SQL condition for the sessions of the share, in tables of which `part_of` has no part."""
+        if self.of == 1 or self.tapes:
             return "true"
         return f"hash(session::BIGINT, {self.seed}) % {self.of} = {self.number}" if self.of else "false"
+
+    def of_tape(self, tape: Folder) -> Folder:
+        """Return the tapes of the share as a smaller set, or the whole tape."""
+        if not self.tapes or not isinstance(tape, TapeSet):
+            return tape
+        return replace(tape, members=tuple(each for each in tape.members if each.tape.path.name in self.tapes))
+
+    def of_run(self, tape: Folder, run: Folder, table: str) -> str:
+        """Return an SQL table expression for the rows of a run that belong to the share."""
+        if not self.tapes or not isinstance(tape, TapeSet):
+            return f"(FROM {run.source(table)} WHERE {self.condition()})"
+        if isinstance(run, RunSet):
+            return run.part_of([each.tape.path.name in self.tapes for each in tape.members]).source(table)
+        sessions = f"(SELECT session FROM {self.of_tape(tape).source('sessions')})"
+        return f"(FROM {run.source(table)} WHERE session IN {sessions})"
 
 
 ALL = Share()
@@ -76,11 +96,11 @@ def create_views(database: AnalysisDatabase, report: Report, share: Share = ALL)
 
     tape_event, every_outcome and run_session have only the sessions of the share.
     """
-    where = share.condition()
-    database.con.execute(f"CREATE TEMP VIEW tape_event AS FROM {report.tape.source('events')} WHERE {where}")
+    events = f"{share.of_tape(report.tape).source('events')} WHERE {share.condition()}"
+    database.con.execute(f"CREATE TEMP VIEW tape_event AS FROM {events}")
     database.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {report.tape.source('digests')}")
     for view, table in (("every_outcome", "outcomes"), ("run_session", "sessions")):
-        _view_rounds(database, report, view, table, where)
+        _view_rounds(database, report, view, table, share)
     logs = [f"SELECT NULL AS run, * FROM {report.tape.source('events')} WHERE false"]
     for letter, runs in report.sides.items():
         there = [path for run in runs if (path := run.path / "target.tape").exists()]
@@ -90,9 +110,9 @@ def create_views(database: AnalysisDatabase, report: Report, share: Share = ALL)
     _view_samples(database, report)
 
 
-def _view_rounds(database: AnalysisDatabase, report: Report, view: str, table: str, where: str) -> None:
+def _view_rounds(database: AnalysisDatabase, report: Report, view: str, table: str, share: Share) -> None:
     rounds = [
-        f"SELECT '{letter}' AS run, {number}::INTEGER AS round, * FROM {run.source(table)} WHERE {where}"
+        f"SELECT '{letter}' AS run, {number}::INTEGER AS round, * FROM {share.of_run(report.tape, run, table)}"
         for letter, runs in report.sides.items()
         for number, run in enumerate(runs, 1)
     ]
@@ -101,7 +121,7 @@ def _view_rounds(database: AnalysisDatabase, report: Report, view: str, table: s
 
 def without_outcomes(database: AnalysisDatabase, report: Report) -> None:
     """Let the view every_outcome have no rows, because other processes read them."""
-    _view_rounds(database, report, "every_outcome", "outcomes", Share(of=0).condition())
+    _view_rounds(database, report, "every_outcome", "outcomes", Share(of=0))
 
 
 def set_bins(database: AnalysisDatabase, report: Report) -> None:

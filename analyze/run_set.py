@@ -8,7 +8,7 @@ The runs began at the same time (--start-at), so their times count from the same
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +59,11 @@ class RunSet(Folder):
         begun = [start + clock["ahead_ns"] for start, clock in zip(begun, known, strict=True)]
         bounds = sorted(int(clock["bound_ns"]) for clock in known)
         return int(max(begun) - min(begun)), sum(bounds[-2:])
+
+    def part_of(self, kept: Sequence[bool]) -> "RunSet":
+        """Return the runs of some tapes. `kept`: whether the run of each tape is kept, in the order of the tapes."""
+        rows = [row for row, is_kept in zip(zip(self.runs, self.shifts, strict=True), kept, strict=True) if is_kept]
+        return replace(self, runs=tuple(run for run, _ in rows), shifts=tuple(shift for _, shift in rows))
 
     def _with(self, table: str) -> tuple[Folder, ...]:
         return self.runs if table in SHARED else self.runs[:1]

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from ..common.duck import sql_text
 from ..common.files import make_private, write_json
+from ..schemas import Folder
+from ..schemas.tape_set import TapeSet
 from .database import ENUMS, AnalysisDatabase, open_analysis
 from .inputs import Share, create_views, open_report, set_bins, set_variables, without_outcomes
 from .merge import merge_files
@@ -41,7 +43,12 @@ ORDER = "order.json"
 
 @dataclass(frozen=True)
 class Order:
-    """The work on the shares of a report. `folder`: where the steps exchange their files. `shares`: how many."""
+    """The work on the shares of a report.
+
+    - `folder`: where the steps exchange their files.
+    - `shares`: how many.
+    - `tapes`: the tapes of each share. Empty means that the sessions are divided by their hash.
+    """
 
     tape: str
     a: tuple[str, ...]
@@ -49,6 +56,7 @@ class Order:
     folder: str
     shares: int
     seed: int = 0
+    tapes: tuple[tuple[str, ...], ...] = ()
     skip_ns: int = 0
     memory: str = "1500MB"
     threads: int | None = None
@@ -59,7 +67,7 @@ class Order:
         a, b = (tuple(str(run.path.absolute()) for run in runs) for runs in (report.a, report.b))
         skip_ns, memory = report.settings.skip_ns, report.settings.memory
         named = (str(report.tape.path.absolute()), a, b, str(work.folder.absolute()))
-        return cls(*named, work.shares, work.seed, skip_ns, memory, work.threads)
+        return cls(*named, work.shares, work.seed, divide(report.tape, work.shares), skip_ns, memory, work.threads)
 
     def open(self) -> Report:
         """Return the report without results."""
@@ -68,7 +76,21 @@ class Order:
 
     def share(self, number: int) -> Share:
         """Return a share of the sessions."""
-        return Share(number, self.shares, self.seed)
+        return Share(number, self.shares, self.seed, self.tapes[number] if self.tapes else ())
+
+
+def divide(tape: Folder, shares: int) -> tuple[tuple[str, ...], ...]:
+    """Return the tapes of a set for each share, of similar numbers of events.
+
+    Returns nothing if there are fewer tapes than shares.
+    """
+    if not isinstance(tape, TapeSet) or len(tape.members) < shares:
+        return ()
+    sizes = {each.tape.path.name: int(each.tape.info["counts"]["events"]) for each in tape.members}
+    groups: list[list[str]] = [[] for _ in range(shares)]
+    for name in sorted(sizes, key=lambda name: (-sizes[name], name)):
+        min(groups, key=lambda group: sum(sizes[each] for each in group)).append(name)
+    return tuple(tuple(group) for group in groups)
 
 
 def make_tables(database: AnalysisDatabase, report: Report, work: Work) -> None:

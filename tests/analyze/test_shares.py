@@ -10,10 +10,17 @@ from pathlib import Path
 import pytest
 from querytape.analyze import Settings, as_json, build
 from querytape.analyze.model import Step, Work
+from querytape.analyze.shares import divide
+from querytape.capture.tools.deal import deal
+from querytape.capture.tools.gather import gather
+from querytape.schemas import open_folder
 
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import make_tape
 from tests.helpers.tiers import mostly_long
 
 from .test_any_order import Inputs, small, tied, varied
+from .test_run_set import EVENTS, name_tape, outcomes, write_runs
 
 pytestmark = pytest.mark.slow
 
@@ -38,6 +45,61 @@ def test_report_does_not_depend_on_the_cut(inputs: Inputs, two: bool, seed: int,
     settings = Settings(keep_summary=False, skip_ns=chance.choice((0, 1_000_000)))
     work = Work(tmp_path, chance.choice((1, 2, 3, 5, 9)), seed=chance.randrange(1 << 30))
     assert report_of(inputs, two, replace(settings, work=work)) == report_of(inputs, two, settings)
+
+
+def captures(folder: Path, runs: list[Path]) -> list[Path]:
+    """Write a set of four captures of different servers, and the runs of these captures. Return the runs."""
+    folder.mkdir()
+    for events in (60, 120, 180, 240):
+        tape = make_tape(folder / f"{events}.tape", EVENTS[:events])
+        for slow, path in enumerate(runs):
+            path.mkdir(exist_ok=True)
+            name_tape(make_run(path / f"{events}.run", tape, outcomes(slow)[:events]), tape)
+    gather(folder)
+    return runs
+
+
+@pytest.mark.parametrize("two", [True, False], ids=["two", "one"])
+@pytest.mark.parametrize("kind", ["one run", "a run of each tape", "several captures"])
+def test_report_does_not_depend_on_the_tapes_of_a_share(kind: str, two: bool, tmp_path: Path) -> None:
+    """Each step reads only the tapes of its share, and the runs of these tapes."""
+    tape, dealt = tmp_path / "all.tape", tmp_path / "all.set"
+    make_tape(tape, EVENTS)
+    if kind == "several captures":
+        runs = captures(dealt, [tmp_path / f"{slow}.runs" for slow in (0, 1)])
+    else:
+        deal(tape, 4, dealt)
+        if kind == "one run":
+            runs = [make_run(tmp_path / f"{slow}.run", tape, outcomes(slow)) for slow in (0, 1)]
+        else:
+            runs = [write_runs(tmp_path, dealt, f"{slow}.runs", slow) for slow in (0, 1)]
+    inputs: Inputs = dealt, runs[:1], runs[1:]
+    settings = Settings(keep_summary=False)
+    whole = report_of(inputs, two, settings)
+    read: list[set[str]] = []
+
+    def run(steps: Sequence[Step]) -> list[Path]:
+        order = next(iter(steps)).args[0]  # type: ignore[attr-defined]
+        read.append({name for names in order.tapes for name in names})
+        return [step() for step in steps]
+
+    for shares in (1, 3, 4):
+        work = tmp_path / f"work{shares}"
+        work.mkdir()
+        assert report_of(inputs, two, replace(settings, work=Work(work, shares, run))) == whole
+    assert all(len(names) == 4 for names in read)
+
+
+def test_tapes_are_divided_by_their_events(tmp_path: Path) -> None:
+    """A plain tape, and a set with fewer tapes than shares, are divided by session."""
+    folder = tmp_path / "all.set"
+    folder.mkdir()
+    for number, events in enumerate((10, 50, 30, 25)):
+        make_tape(folder / f"{number}.tape", EVENTS[:events])
+    gather(folder)
+    opened = open_folder("tape", folder)
+    assert divide(opened, 2) == (("1.tape", "0.tape"), ("2.tape", "3.tape"))
+    assert divide(opened, 5) == divide(open_folder("tape", folder / "0.tape"), 1) == ()
 
 
 def test_repeated_step_gives_the_same_files(inputs: Inputs, tmp_path: Path) -> None:
