@@ -171,7 +171,8 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
     if run.drivers is not None and run.drivers.partial is not None:
         return run.drivers.partial
     if run.stops:
-        return f"stopped by the user after {at_s:.1f} s: {not_sent}"
+        why = run.task.group.stopped_because
+        return f"{f'stopped, because {why},' if why else 'stopped by the user'} after {at_s:.1f} s: {not_sent}"
     if run.standstill is not None:
         return f"stopped after {at_s:.1f} s: {run.standstill.reason}; {not_sent}"
     if run.stats.ended_by:

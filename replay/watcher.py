@@ -51,10 +51,12 @@ class ReplayGroup:
 
     - `holds`: whether the replay waits until the lead process starts it.
     - `alone`: whether no other replay of the group uses the same target.
+    - `stopped_because`: why the group stopped the replay, or None.
     """
 
     holds = False
     alone = True
+    stopped_because: str | None = None
 
     def span(self, first_ns: int, last_ns: int) -> tuple[int, int]:
         """Return the first and last moment over the tapes of all replays.

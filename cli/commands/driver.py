@@ -56,7 +56,8 @@ def driver_command(tape: Path, **options: Any) -> int:
 
     The driver writes its part of the run to -o, sends the part to the lead process, and removes the part after
     delivery. If the lead process is lost before the first event, the driver sends no events. If the lead process is
-    lost later, the driver finishes its schedule and keeps its part. The exit code is 1 if the part is incomplete or was
+    lost later, the driver finishes its schedule and keeps its part. With --on-driver-lost resume, it stops instead
+    after at most 10 s. The exit code is 1 if the part is incomplete or was
     not delivered.
     """
     for name in ("follow", "metrics"):

@@ -78,8 +78,8 @@ def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[
 
     Raises InputError if a part is missing or all parts are already added.
     """
+    replaced = {entry["replaces"] for entry in info["drivers"] if entry.get("replaces")}
     if "accounting" in info:  # the run already contains all other parts
-        replaced = {entry["replaces"] for entry in info["drivers"] if entry.get("replaces")}
         lost = [
             entry["number"]
             for entry in info["drivers"]
@@ -93,6 +93,11 @@ def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[
         if not lost:
             raise InputError(f"{run}: the run already contains all parts")
         raise InputError(f"{run}: add the part of {named} to the command line")
+    if replaced:
+        raise InputError(
+            f"{run}: the lead process was lost after a new driver had replaced driver {min(replaced)}. The parts of"
+            " such a run cannot be merged"
+        )
     missing = [entry for entry in info["drivers"] if entry["number"] not in there]
     if missing:
         named = ", ".join(f"driver {entry['number']} ({entry['host']})" for entry in missing)

@@ -115,6 +115,7 @@ class Driver(Watcher, ReplayGroup):
             waiting.put(None)
         self._dismissed.set()
         if not self._begun or self._passing.active or self._limited:
+            self.stopped_because = f"the lead process was lost ({self.lead_lost})"
             self._stop()
 
     def _take(self, message: Message) -> None:

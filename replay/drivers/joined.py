@@ -73,8 +73,8 @@ def replay_as_driver(
     shown.finding(
         Finding(
             "info",
-            f"joined the lead process at {address[0]}:{address[1]} as driver {number} of {count} with the tapes"
-            f" {', '.join(names)}",
+            f"joined the lead process at {address[0]}:{address[1]} as driver {number}"
+            f" {f'of {count}' if begins is None else 'in place of a lost driver'} with the tapes {', '.join(names)}",
         )
     )
     driver = Driver(channel, SILENT_S, shown, {"driver": {"run": run, "number": number, "tapes": names}})

@@ -21,8 +21,14 @@ TAKE_KEY = "read -r QUERYTAPE_JOIN_KEY; export QUERYTAPE_JOIN_KEY\n"
 class Started(Protocol):
     """Drivers that were started on other hosts. `joined`: names of the parts of the drivers that have joined."""
 
-    def problem(self, joined: Collection[str]) -> str | None:
-        """Return why a driver that has not joined will not join. Return None while it still may."""
+    def problem(self, joined: Collection[str], part: str | None = None) -> str | None:
+        """Return why a driver that has not joined will not join. Return None while it still may.
+
+        `part`: look only at the driver with this part.
+        """
+
+    def part(self, number: int) -> str:
+        """Return the name of the part of driver `number`."""
 
     def waiting(self, joined: Collection[str]) -> str:
         """Return the hosts whose drivers have not joined."""

@@ -35,7 +35,7 @@ from .local import Order, start_driver
 from .lost import take_over, write_unreported
 from .member import Beginning, Member
 from .merging import PARTS, Ticks, merge, part_path, whole_plan, whole_stats
-from .replacing import Places, Replacing, chain_of, options_from, refuse_resume
+from .replacing import Places, Replacing, chain_of, options_from, refuse_resume, root_of
 from .secured import lead_key
 from .shared_order import SharedOrder, order_all
 from .shares import (
@@ -70,8 +70,9 @@ class Lead(Gathering):
         self._order: SharedOrder | None = None
         self._replacing: Replacing | None = None
         self._listener: Listener | None = None
+        self._running: tuple[RunFolder, dict[str, Any]] | None = None
         self._started: Started | None = None
-        self._begun_ns = self._prepare_ns = 0
+        self._begun_ns = self._prepare_ns = self._end_ns = 0
         self._run_id = secrets.token_hex(8)
 
     def replay(self, folder: RunFolder, facts: Facts, read_target: Facts | None) -> RunSummary:
@@ -102,6 +103,7 @@ class Lead(Gathering):
                     self._replacing = Replacing(self._places())
                 info |= {"driver_run": self._run_id, "drivers": [member.as_json() for member in self.members]}
                 folder.write(info)
+                self._running = folder, info
                 logs.sampler.start()
                 try:
                     self._watch(plan, Ticks(logs.ticks, self.members, self.zero_ns))
@@ -138,27 +140,30 @@ class Lead(Gathering):
         given = pace, self.span, self.zero_ns, self._prepare_ns, join_s
         return Places(self.members, self._add_for, self._start_for, self._problem_of, find, *given)
 
-    def _add_for(self, lost: Member) -> Member:
+    def _add_for(self, lost: Member, begins: Beginning) -> Member:
         number = len(self.members) + 1
-        member = Member(number, lost.names, part_path(self.options.output, number), self.news)
-        member.leases = lost.leases
-        self.members.append(member)
-        return member
+        new = Member(number, lost.names, part_path(self.options.output, number), self.news)
+        new.leases, new.replaces, new.begins = lost.leases, lost, begins
+        if self._started is not None:
+            new.expected_part = self._started.part(number)
+        lost.successor = new
+        self.members.append(new)  # from now on, it may join
+        return new
 
-    def _start_for(self, new: Member, lost: Member) -> bool:
+    def _start_for(self, new: Member) -> bool:
         if not self.drivers.joined:
             new.connect(*start_driver(self._order_of(new)))
             return True
+        root = root_of(new)
         if self._started is None:
-            text = f"{lost.name} can be replaced: start another driver with the same options"
-            self._find(Finding("warning", text))
+            self._find(Finding("warning", f"{root.name} can be replaced: start another driver with the same options"))
             return False
-        self._started.start_again(str(lost.hello.get("part")), new.number)
+        self._started.start_again(str(root.hello["part"]), new.number)
         return True
 
     def _problem_of(self, new: Member) -> str | None:
         """Return why a started driver will not join."""
-        return None if self._started is None else self._started.problem(self._parts())
+        return None if self._started is None else self._started.problem(self._parts(), new.expected_part)
 
     def _parts(self) -> set[str]:
         """Return the names of the parts of the drivers that have joined."""
@@ -243,7 +248,9 @@ class Lead(Gathering):
         super()._see_lost(seen)
         self._pass_on_refused()
         if self._replacing is not None:
+            self._see_failed(seen)
             self._replacing.look(stopping=self.stops > 0)
+            self._write_drivers()
         if self._order is None:
             return
         self._order.break_circle()
@@ -256,11 +263,27 @@ class Lead(Gathering):
             for member in self.members:
                 member.send("stop")
 
+    def _see_failed(self, seen: set[int]) -> None:
+        """Show why a driver failed during the run. It is replaced like a lost driver."""
+        for member in self.members:
+            if member.failed is not None and not member.idle and member.number not in seen:
+                seen.add(member.number)
+                self._find(Finding("warning", f"{member.name} failed: {member.failed['text']}"))
+
+    def _write_drivers(self) -> None:
+        """Write the new drivers into run.json, for `querytape collect`."""
+        if self._running is not None and len(self._running[1]["drivers"]) < len(self.members):
+            folder, info = self._running
+            info["drivers"] = [member.as_json() for member in self.members]
+            folder.write(info)
+
     # ---- the end ----
 
     def _finish(self, task: ReplayTask, info: dict[str, Any], logs: RunLogs) -> RunSummary:
         """Merge all parts into one run and complete it."""
-        now_ns = time.monotonic_ns() - self.zero_ns
+        now_ns = self._end_ns = time.monotonic_ns() - self.zero_ns
+        if self._listener is not None:
+            self._listener.close()
         first = [member for member in self.members if member.replaces is None]
         unknown = sum(self._complete(member, task) for member in first if member.info is None)
         info["drivers"] = [member.as_json() for member in self.members]
@@ -328,10 +351,18 @@ class Lead(Gathering):
             for texts in alike.values()
         ]
 
+    def _end_of(self, member: Member) -> str:
+        """Return how a lost driver ended, and which driver replaced it."""
+        why = f"was lost: {member.lost or (member.failed or {}).get('text')}"
+        for after in chain_of(member)[1:]:
+            if after.going and after.begins is not None and after.begins.due_ns < self._end_ns:
+                return f"{why}; {after.name} replaced it from {after.begins.due_ns / 1e9:.1f} s on"
+        return why
+
     def _partial(self, unknown: int) -> str | None:
         """Return why events were not sent, if a driver is the reason. Return None otherwise."""
         lost = [
-            f"{member.name} {_end_of(member)}"
+            f"{member.name} {self._end_of(member)}"
             for member in self.active
             if member.info is None and (member.replaces is None or member.going)
         ]
@@ -345,17 +376,6 @@ class Lead(Gathering):
             return f"{self._stopped_by.name}: {why}; the other drivers needed its commits, so they were stopped"
         own = [f"{member.name}: {text}" for member in self.members if (text := (member.info or {}).get("partial"))]
         return "; ".join(own) or None
-
-
-def _end_of(member: Member) -> str:
-    """Return how a lost driver ended, and which driver replaced it."""
-    after = next((each for each in chain_of(member)[1:] if each.going), None)
-    why = f"was lost: {member.lost or (member.failed or {}).get('text')}"
-    return why if after is None else f"{why}; {after.name} replaced it from {_begin_s(after):.1f} s on"
-
-
-def _begin_s(member: Member) -> float:
-    return 0.0 if member.begins is None else member.begins.due_ns / 1e9
 
 
 def ended_early(member: Member) -> bool:

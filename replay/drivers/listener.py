@@ -61,7 +61,8 @@ class Listener:
         self._count = len(members)
         self._context, self._certificate = server_context()
         self._unproved = threading.Semaphore(MAX_WAITING)
-        self._taken = 0
+        self._taken: set[int] = set()
+        self._closed = False
         self._lock = threading.Lock()
         self.refused: deque[str] = deque(maxlen=MAX_WAITING)
         try:
@@ -82,6 +83,12 @@ class Listener:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Accept no more drivers."""
+        with self._lock:
+            self._closed = True
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -117,10 +124,11 @@ class Listener:
         host = str(hello.get("host"))[:80]
         why = self._objection(hello)
         with self._lock:
-            member = self._members[self._taken] if why is None and self._taken < len(self._members) else None
-            self._taken += member is not None
+            member = None if why is not None or self._closed else self._place_for(str(hello.get("part")))
+            if member is not None:
+                self._taken.add(member.number)
         if member is None:
-            why = why or f"all {self._count:,} drivers have already joined"
+            why = why or "all drivers have already joined"
             self._note(f"{host}: refused a driver: {why}")  # noted before the driver gets the reason
             with suppress(ChannelClosed):
                 channel.send("refused", text=why)
@@ -141,6 +149,13 @@ class Listener:
             member.hello = {"host": host, **own}
             member.news.notify_all()
         member.connect(channel)
+
+    def _place_for(self, part: str) -> Member | None:
+        """Return the first member without a driver. A member may expect a driver with a certain part."""
+        for member in self._members:
+            if member.number not in self._taken and not member.over and member.expected_part in (None, part):
+                return member
+        return None
 
     def _objection(self, hello: dict[str, Any]) -> str | None:
         if hello.get("tape") != self._expected.tape_id:

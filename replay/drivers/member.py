@@ -52,6 +52,8 @@ class Member:
     - `leases`: whether the driver sends events only until a limit, which each request for its time moves.
     - `granted_ns`: the newest limit, on CLOCK_MONOTONIC of this process. 0 means none.
     - `replaces`, `successor`: the lost driver that it replaces, and the driver that replaces it. See replacing.py.
+    - `waits_for_user`: whether only a user can start the driver, and has not done so.
+    - `expected_part`: the name of its part. None means any name.
     - `begins`: where it begins, if it replaces another driver.
     """
 
@@ -72,6 +74,8 @@ class Member:
         self.died_ns: int | None = None
         self.leases = self.told = False
         self.granted_ns = 0
+        self.waits_for_user = False
+        self.expected_part: str | None = None
         self.replaces: Member | None = None
         self.successor: Member | None = None
         self.begins: Beginning | None = None
@@ -101,6 +105,11 @@ class Member:
     def over(self) -> bool:
         """Whether the driver sends no more reports."""
         return self.info is not None or self.lost is not None or self.failed is not None
+
+    @property
+    def gone(self) -> bool:
+        """Whether the driver was lost or failed."""
+        return self.lost is not None or (self.failed is not None and not self.idle)
 
     @property
     def idle(self) -> bool:
@@ -178,7 +187,7 @@ class Member:
         with self.news:
             offset = offset_of(tuple(self._trips)) if self._trips else self.at_zero
         self.granted_ns = time.monotonic_ns() + LEASE_NS
-        return {"until": self.granted_ns + offset.offset_ns}
+        return {"until": self.granted_ns + offset.offset_ns - offset.bound_ns}
 
     def measure(self) -> Offset:
         """Measure the driver's clock offset by TRIPS round trips and return the offset.
@@ -208,7 +217,7 @@ class Member:
 
     def _listen(self, channel: Channel) -> None:
         try:
-            while (message := channel.receive()) is not None:
+            while (message := channel.receive()) is not None and self.lost is None:
                 self._heard_ns = message.at_ns
                 if message.kind == "file":
                     self._receiver.take(message)
@@ -245,6 +254,8 @@ class Member:
             self.ticks.append(values)
         elif message.kind in ("planned", "failed", "info"):
             setattr(self, message.kind, values)
+            if message.kind == "failed":
+                self.died_ns = message.at_ns  # its engine has ended
         elif message.kind == "ended":
             self.info = values["info"]
         elif message.kind == "planning":
@@ -277,7 +288,7 @@ class Member:
         planned = self.planned or {}
         return {
             "number": self.number,
-            "host": str(self.hello.get("host")),
+            "host": str(self.hello.get("host") or "unknown"),
             "pid": self.hello.get("pid"),
             "tapes": self.names,
             "events": planned.get("events"),

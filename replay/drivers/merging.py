@@ -105,6 +105,8 @@ def part_path(run: Path, number: int) -> Path:
 def merge(run: Path, members: Sequence[Member], con: duckdb.DuckDBPyConnection) -> None:
     """Move the files of the drivers into the run's tables and remove the parts of the drivers."""
     for member in members:
+        if member.replaces is not None:  # the part of the lost driver has its outcomes
+            continue
         for file in sorted((member.part / "outcomes").glob("part-*.parquet")):
             name = file.name.removeprefix("part-")
             file.rename(run / "outcomes" / f"part-d{member.number:02d}-{name}")

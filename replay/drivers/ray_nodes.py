@@ -60,14 +60,14 @@ class RayNodes:
         join = f"{ray.util.get_node_ip_address()}{join}" if join.startswith(":") else join
         group = placement_group([{"CPU": 1}] * count, strategy="STRICT_SPREAD")
 
-        def start(number: int, bundle: int) -> tuple[str, Any]:
-            """Start a driver. Return the name of its part, and its task."""
+        def start(number: int, bundle: int) -> Any:
+            """Start a driver and return its task."""
             place = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=bundle)
             task = ray.remote(num_cpus=1, max_retries=0, scheduling_strategy=place)(run_driver)
             words = self.command.shell(number, join, run)
-            return f"{self.command.part(number, run)}.run", task.remote(words, self.insecure)
+            return task.remote(words, self.insecure)
 
-        drivers = StartedByRay(ray, self.where, start)
+        drivers = StartedByRay(ray, self.where, start, lambda number: f"{self.command.part(number, run)}.run")
         try:
             if not group.wait(PLACED_S):
                 raise QuerytapeError(f"{OPTION}: no {count:,} nodes with a free CPU within {PLACED_S:g} s")
@@ -86,22 +86,23 @@ class RayNodes:
 class StartedByRay:
     """The tasks; see `Started`. `tasks`: the task and the bundle of each driver, by the name of its part."""
 
-    def __init__(self, ray: Any, where: str, start: Callable[[int, int], tuple[str, Any]]) -> None:
-        self._ray, self._where, self._start = ray, where, start
+    def __init__(self, ray: Any, where: str, start: Callable[[int, int], Any], part: Callable[[int], str]) -> None:
+        """`start`: starts a driver in a bundle and returns its task. `part`: returns the name of a driver's part."""
+        self._ray, self._where, self._start, self.part = ray, where, start, part
         self.tasks: dict[str, tuple[Any, int]] = {}
 
     def start(self, number: int, bundle: int) -> None:
         """Start driver `number` in a bundle of the placement group."""
-        part, ref = self._start(number, bundle)
-        self.tasks[part] = ref, bundle
+        self.tasks[self.part(number)] = self._start(number, bundle), bundle
 
     def start_again(self, part: str, number: int) -> None:
         """Start a driver in the bundle of a lost driver. If the node is lost, Ray moves the bundle to a free node."""
         self.start(number, self.tasks[part][1])
 
-    def problem(self, joined: Collection[str]) -> str | None:
+    def problem(self, joined: Collection[str], part: str | None = None) -> str | None:
         """Return why a driver that has not joined will not join."""
-        open_refs = [ref for part, (ref, _) in self.tasks.items() if part not in joined]
+        tasks = tuple(self.tasks.items())
+        open_refs = [ref for own, (ref, _) in tasks if own not in joined and part in (None, own)]
         ended, _ = self._ray.wait(open_refs, num_returns=len(open_refs), timeout=0) if open_refs else ((), ())
         for ref in ended:
             try:

@@ -18,13 +18,13 @@ from ...common.errors import InputError, QuerytapeError
 from ..checks.preflight import Finding
 from ..options import ReplayOptions
 from ..plan.pacing import Pace
-from .driver import ERRORS
 from .member import Beginning, Member
 
 ATTEMPTS = 3  # drivers that may take over the tapes of one driver
 PREPARE_NS = 3_000_000_000  # time to start a driver, in addition to its planning and its connects
 AFTER_END_NS = 100_000_000  # from the certain end of the lost driver to the first event of the new driver
 AHEAD_NS, AHEAD_A_SESSION_NS = 100_000_000, 60_000  # from the start message to the first event: fixed, and per session
+PAUSE_NS = 2_000_000_000  # wait before the second attempt, and twice as long before the third
 LOOK_S = 0.1
 
 
@@ -53,8 +53,9 @@ def beginning(earliest_ns: int, pace: Pace, first_ns: int) -> Beginning:
 def refuse_resume(options: ReplayOptions) -> None:
     """Raise InputError for options with which a new driver cannot continue at a time of the run."""
     wrong = {
-        "--pace none": not options.pace.paced,
+        f"--pace {options.pace.kind}": options.pace.kind != "schedule",
         "--connect-speed and --think-speed": options.pace.scales_separately,
+        "--max-idle": options.pace.max_idle_ns is not None,
         "--loop": options.amplification.loop > 1,
         "--order commit": options.commit_order,
     }
@@ -69,9 +70,9 @@ def refuse_resume(options: ReplayOptions) -> None:
 class Places:
     """What a run gives its new drivers.
 
-    - `members`: all drivers. New drivers are added.
-    - `add`: returns a new member with the tapes of a lost member.
-    - `start`: starts a process for a new member in place of a lost member. Returns False if only a user can start it.
+    - `members`: all drivers.
+    - `add`: adds a member in place of a lost member, and returns it. The member begins at the given place.
+    - `start`: starts a process for a new member. Returns False if only a user can start it.
     - `problem`: returns why a started driver will not join, or None.
     - `find`: passes on a finding.
     - `pace`: the pace of the run.
@@ -82,8 +83,8 @@ class Places:
     """
 
     members: list[Member]
-    add: Callable[[Member], Member]
-    start: Callable[[Member, Member], bool]
+    add: Callable[[Member, Beginning], Member]
+    start: Callable[[Member], bool]
     problem: Callable[[Member], str | None]
     find: Callable[[Finding], None]
     pace: Pace
@@ -94,69 +95,87 @@ class Places:
 
 
 class Replacing:
-    """The new drivers of one run. Call `look` often while the run goes on."""
+    """The new drivers of one run. Call `look` often while the run continues."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
         self._stopping = False
-        self._waiting: list[Member] = []  # new drivers that only a user can start
         self._given_up: set[int] = set()  # numbers of the first drivers whose tapes nobody takes over any more
 
     def look(self, stopping: bool) -> None:
-        """Start a new driver for each driver that was lost since the last call."""
+        """Start a new driver for each driver that was lost since the last call. End the wait for drivers of users."""
         self._stopping = stopping
-        if not stopping:
-            for lost in [member for member in self._places.members if self._needs_another(member)]:
+        for lost in [member for member in self._places.members if self._needs_another(member)]:
+            if not stopping:
                 self._replace(lost)
-        if stopping or all(member.over for member in self._places.members if member not in self._waiting):
-            for new in self._waiting:
-                self._given_up.add(root_of(new).number)
-                new.lose("no other driver joined")
+        for new in [member for member in self._places.members if member.waits_for_user and not member.over]:
+            if stopping or self._is_too_late(new, self._beginning(new)):
+                self._give_up(new, "no other driver joined in time")
+                self._remove(new)
+
+    def _remove(self, new: Member) -> None:
+        """Remove a member without a driver."""
+        assert new.replaces is not None
+        new.lose("no other driver joined in time")
+        new.replaces.successor = None
+        self._places.members.remove(new)
 
     def settle(self, new: Member) -> Beginning:
-        """Decide where a new driver begins. Called when its process is started, and when it joins."""
-        assert new.replaces is not None
-        new.begins = self._beginning(new.replaces)
+        """Decide where a new driver begins when it has joined."""
+        new.begins = self._beginning(new)
         return new.begins
 
     def _needs_another(self, member: Member) -> bool:
-        if member.lost is None or member.successor is not None:
+        if not member.gone or member.successor is not None:
             return False
         root = root_of(member)
-        return root.going and root.number not in self._given_up and len(chain_of(root)) <= ATTEMPTS
+        if not root.told or root.number in self._given_up:
+            return False
+        if len(chain_of(root)) > ATTEMPTS:
+            self._give_up(member, f"{ATTEMPTS} new drivers failed")
+            return False
+        return True
 
-    def _beginning(self, lost: Member) -> Beginning:
-        places, tries = self._places, len(chain_of(root_of(lost))) - (lost.successor is not None)
-        ended = (lost.died_ns or lost.granted_ns) + AFTER_END_NS
-        ready = time.monotonic_ns() + ((places.prepare_ns + PREPARE_NS) << (tries - 1))
+    def _give_up(self, member: Member, why: str) -> None:
+        root = root_of(member)
+        self._given_up.add(root.number)
+        self._places.find(Finding("warning", f"no driver replaces {root.name}: {why}"))
+
+    def _beginning(self, member: Member) -> Beginning:
+        """Return where a driver could begin that replaces this lost member, or where this new member could begin."""
+        places, chain = self._places, chain_of(root_of(member))
+        tries = max(len(chain) - (not member.gone), 1)
+        ended = max(each.died_ns or each.granted_ns for each in chain if each.gone) + AFTER_END_NS
+        ready = time.monotonic_ns() + ((places.prepare_ns + PREPARE_NS) << (tries - 1)) + _pause_ns(tries)
         return beginning(max(ended, ready) - places.zero_ns, places.pace, places.span[0])
+
+    def _is_too_late(self, member: Member, begins: Beginning) -> bool:
+        return begins.due_ns > int((root_of(member).planned or {}).get("last_due_ns") or 0)
 
     def _replace(self, lost: Member) -> None:
         """Add a new driver and bring it to its start in a thread of its own."""
-        root = root_of(lost)
         begins = self._beginning(lost)
-        if begins.due_ns > int((root.planned or {}).get("last_due_ns") or 0):
-            self._given_up.add(root.number)
+        if self._is_too_late(lost, begins):
+            self._give_up(lost, "no event is due after a new driver could begin")
             return
-        new = self._places.add(lost)
-        new.begins, new.replaces, lost.successor = begins, lost, new
-        threading.Thread(target=self._bring, args=(lost, new), name=f"driver for {lost.number}", daemon=True).start()
+        tries = len(chain_of(root_of(lost)))
+        new = self._places.add(lost, begins)
+        name = f"driver for {lost.number}"
+        threading.Thread(target=self._bring, args=(lost, new, tries), name=name, daemon=True).start()
 
-    def _bring(self, lost: Member, new: Member) -> None:
+    def _bring(self, lost: Member, new: Member, tries: int) -> None:
+        """Bring a new driver to its start. If that fails for any reason, it is lost."""
         try:
-            self._start(lost, new)
-        except (QuerytapeError, OSError) as error:
-            new.lose(str(error))
-            self._places.find(Finding("warning", f"{new.name} could not replace {lost.name}: {error}"))
+            self._start(lost, new, tries)
+        except Exception as error:
+            new.lose(str(error) or type(error).__name__)
 
-    def _start(self, lost: Member, new: Member) -> None:
+    def _start(self, lost: Member, new: Member, tries: int) -> None:
         places = self._places
-        started = places.start(new, lost)
-        if not started:
-            self._waiting.append(new)
-        self._until(new, "join", lambda: bool(new.hello), places.join_s if started else None)
-        if new in self._waiting:
-            self._waiting.remove(new)
+        self._until(new, "", lambda: False, _pause_ns(tries) / 1e9, is_limit=False)
+        new.waits_for_user = not places.start(new)
+        self._until(new, "join", lambda: bool(new.hello), None if new.waits_for_user else places.join_s)
+        new.waits_for_user = False
         self._until(new, "read the tape", lambda: new.span is not None)
         begins = new.begins
         assert begins is not None
@@ -175,16 +194,20 @@ class Replacing:
         at_s = begins.due_ns / 1e9
         places.find(Finding("info", f"{new.name} replaces {lost.name} from {at_s:.1f} s on"))
 
-    def _until(self, new: Member, what: str, done: Callable[[], Any], seconds: float | None = None) -> None:
-        """Wait for a new driver. Raises QuerytapeError if it is lost, fails, or the time has passed."""
+    def _until(
+        self, new: Member, what: str, done: Callable[[], Any], seconds: float | None = None, is_limit: bool = True
+    ) -> None:
+        """Wait for a new driver. Raises QuerytapeError if it is lost or fails.
+
+        `seconds`: the longest wait. Then also raises QuerytapeError if `is_limit`.
+        """
         until = None if seconds is None else time.monotonic() + seconds
         with new.news:
             while not done():
                 if new.idle:
                     return
                 if new.failed is not None:
-                    kind = ERRORS.get(str(new.failed["error"]), QuerytapeError)
-                    raise kind(str(new.failed["text"]))
+                    raise QuerytapeError(str(new.failed["text"]))
                 if new.lost is not None or new.late is not None:
                     raise QuerytapeError(str(new.lost or new.late))
                 if self._stopping:
@@ -192,8 +215,15 @@ class Replacing:
                 if not new.hello and (why := self._places.problem(new)) is not None:
                     raise QuerytapeError(why)
                 if until is not None and time.monotonic() > until:
+                    if not is_limit:
+                        return
                     raise QuerytapeError(f"it did not {what} within {seconds:g} s")
                 new.news.wait(LOOK_S)
+
+
+def _pause_ns(tries: int) -> int:
+    """Return how long to wait before the next new driver, because the reason of a failure may pass."""
+    return PAUSE_NS * (tries - 1)
 
 
 def root_of(member: Member) -> Member:

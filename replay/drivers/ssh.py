@@ -22,62 +22,60 @@ OPTIONS = ("-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 
 
 class StartedBySsh:
-    """The ssh processes; see `Started`. `begun`: the name of the part, the host, and the process of each driver.
+    """The ssh processes; see `Started`. Several threads may start drivers.
 
+    - `begun`: the name of the part, the host, the process, and the messages of each driver.
     - `line`: returns the command line of a driver by its number.
     - `part`: returns the name of a driver's part by its number.
     """
 
     def __init__(self, program: str, key: bytes, line: Callable[[int], str], part: Callable[[int], str]) -> None:
-        self.begun: list[tuple[str, str, subprocess.Popen[bytes]]] = []
-        self._said: list[IO[bytes]] = []
-        self._program, self._key, self._line, self._part = program, key, line, part
+        self.begun: list[tuple[str, str, subprocess.Popen[bytes], IO[bytes]]] = []
+        self._program, self._key, self._line, self.part = program, key, line, part
 
     def start(self, number: int, host: str) -> None:
         """Start ssh without the terminal's Ctrl-C, and give it the key.
 
         The messages of ssh go to a file, so that ssh never waits for a reader.
         """
-        part, command = self._part(number), [self._program, *OPTIONS, "--", host, self._line(number)]
+        part, command = self.part(number), [self._program, *OPTIONS, "--", host, self._line(number)]
         said = tempfile.TemporaryFile()  # noqa: SIM115 - `end` closes it
-        self._said.append(said)
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said, start_new_session=True
         )
-        self.begun.append((part, host, process))
+        self.begun.append((part, host, process, said))
         assert process.stdin is not None
         with suppress(OSError):  # ssh has already ended
             process.stdin.write(self._key + b"\n")
             process.stdin.flush()
 
-    def problem(self, joined: Collection[str]) -> str | None:
+    def problem(self, joined: Collection[str], part: str | None = None) -> str | None:
         """Return why a driver that has not joined will not join."""
-        for (part, host, process), said in zip(self.begun, self._said, strict=True):
-            if part not in joined and (code := process.poll()) is not None:
+        for own, host, process, said in tuple(self.begun):
+            if own not in joined and part in (None, own) and (code := process.poll()) is not None:
                 said.seek(0)
                 return why_ended(host, code, said.read().decode(errors="replace"))
         return None
 
     def waiting(self, joined: Collection[str]) -> str:
         """Return the hosts whose drivers have not joined."""
-        return ", ".join(host for part, host, _ in self.begun if part not in joined)
+        return ", ".join(host for part, host, *_ in self.begun if part not in joined)
 
     def start_again(self, part: str, number: int) -> None:
         """Start a driver on the host of a lost driver."""
-        self.start(number, next(host for own, host, _ in self.begun if own == part))
+        self.start(number, next(host for own, host, *_ in self.begun if own == part))
 
     def end(self) -> None:
         """Wait for ssh, and end it if it waits for a host that no longer answers."""
         until = time.monotonic() + LEAVE_S
-        for _, _, process in self.begun:
+        for _, _, process, _ in self.begun:
             with suppress(subprocess.TimeoutExpired):
                 process.wait(max(until - time.monotonic(), 0.1))
-        for _, _, process in self.begun:
+        for _, _, process, said in self.begun:
             if process.poll() is None:
                 process.kill()
             with suppress(OSError):
                 process.communicate()
-        for said in self._said:
             said.close()
 
 

@@ -101,7 +101,9 @@ class Bench:
         key: Path | None = None,
         tapes: Path | None = None,
         environment: Mapping[str, str] | None = None,
+        login: bool = True,
     ) -> Program:
-        """Start a driver that joins the lead. `environment`: more variables of the driver."""
+        """Start a driver that joins the lead. `environment`: more variables. `login`: whether it has the password."""
         how = ["--join", f"127.0.0.1:{port}", "--join-key", key or self.key, "-o", self.folder / f"part-{number}.run"]
-        return self._program("driver", tapes or self.tapes, *how, *self._given(), *more, **(environment or {}))
+        given = [word for word in self._given() if login or word not in ("--defaults-file", self.logins)]
+        return self._program("driver", tapes or self.tapes, *how, *given, *more, **(environment or {}))

@@ -6,6 +6,8 @@ import os
 import random
 import re
 import signal
+import threading
+import time
 from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
@@ -16,8 +18,8 @@ from querytape.common.errors import InputError
 from querytape.replay import Tick, Watcher
 from querytape.replay.checks.preflight import Finding
 from querytape.replay.drivers.lead import replay_by_drivers
-from querytape.replay.drivers.member import Beginning
-from querytape.replay.drivers.replacing import beginning, options_from, refuse_resume
+from querytape.replay.drivers.member import Beginning, Member
+from querytape.replay.drivers.replacing import Places, Replacing, beginning, options_from, refuse_resume
 from querytape.replay.drivers.shares import Drivers
 from querytape.replay.options import ReplayOptions
 from querytape.replay.plan.overrides import Overrides
@@ -61,6 +63,8 @@ def test_options_of_a_new_driver_count_from_its_beginning(tmp_path: Path) -> Non
     ("wrong", "named"),
     [
         ({"pace": Pace("none")}, "--pace none"),
+        ({"pace": Pace("think")}, "--pace think"),
+        ({"pace": Pace(max_idle_ns=1)}, "--max-idle"),
         ({"pace": Pace(connect_speed=Fraction(2))}, "--connect-speed and --think-speed"),
         ({"amplification": Amplification(loop=2)}, "--loop"),
         ({"commit_order": True, "overrides": Overrides(clock=True, ids=True)}, "--order commit"),
@@ -69,6 +73,96 @@ def test_options_of_a_new_driver_count_from_its_beginning(tmp_path: Path) -> Non
 def test_options_without_a_time_to_continue_are_refused(wrong: dict[str, Any], named: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"--on-driver-lost resume cannot be combined with {named}"):
         refuse_resume(ReplayOptions(Target("h"), tmp_path, **wrong))
+
+
+class Run:
+    """A run with members without processes. `found`: the findings. `started`: the numbers of the started members."""
+
+    def __init__(self, folder: Path, last_ns: int = 100 * SECOND, starts: bool = True) -> None:
+        self.found: list[str] = []
+        self.started: list[int] = []
+        self.news = threading.Condition()
+        self.root = Member(1, ["01.tape"], folder / "01", self.news)
+        self.root.told, self.root.planned = True, {"last_due_ns": last_ns}
+        self.members = [self.root]
+        self._starts, self._folder = starts, folder
+        self.zero_ns = time.monotonic_ns() - 5 * SECOND
+        zero, prepare_ns = self.zero_ns, SECOND
+        calls = self._add, self._start, lambda member: None, self._find
+        self.replacing = Replacing(Places(self.members, *calls, Pace(), (T0, T0 + last_ns), zero, prepare_ns, 9.0))
+
+    def _find(self, finding: Finding) -> None:
+        self.found.append(finding.text)
+
+    def _add(self, lost: Member, begins: Beginning) -> Member:
+        new = Member(len(self.members) + 1, lost.names, self._folder / "x", self.news)
+        new.replaces, new.begins, lost.successor = lost, begins, new
+        self.members.append(new)
+        return new
+
+    def _start(self, new: Member) -> bool:
+        self.started.append(new.number)
+        return self._starts
+
+
+def test_new_driver_begins_after_the_limits_of_all_lost_drivers(tmp_path: Path) -> None:
+    """The second driver was lost before it got a limit of its own."""
+    run = Run(tmp_path)
+    run.root.granted_ns = time.monotonic_ns() + 30 * SECOND
+    run.root.lose("its link was cut")
+    run.replacing.look(stopping=False)
+    first = run.members[1]
+    assert first.begins is not None
+    assert first.begins.due_ns + run.zero_ns > run.root.granted_ns
+    first.lose("it was killed")
+    run.replacing.look(stopping=False)
+    second = run.members[2]
+    assert second.begins is not None
+    assert second.begins.due_ns + run.zero_ns > run.root.granted_ns
+    assert run.replacing.settle(second).due_ns + run.zero_ns > run.root.granted_ns
+    run.replacing.look(stopping=True)
+
+
+def test_failed_driver_is_replaced_three_times(tmp_path: Path) -> None:
+    """The last message says that nobody takes over the tapes any more."""
+    run = Run(tmp_path)
+    run.root.failed = {"error": "other", "text": "the disk is full"}
+    for number in (1, 2, 3):
+        run.replacing.look(stopping=False)
+        assert len(run.members) == 1 + number
+        run.members[-1].failed = {"error": "target", "text": "refused"}
+    for _ in range(2):
+        run.replacing.look(stopping=False)
+    assert [member.replaces for member in run.members] == [None, *run.members[:3]]
+    assert run.found == ["no driver replaces driver 1 (unknown host): 3 new drivers failed"]
+
+
+def test_no_driver_is_started_if_no_event_would_be_due(tmp_path: Path) -> None:
+    run = Run(tmp_path, last_ns=8 * SECOND)
+    run.root.lose("gone")
+    for _ in range(2):
+        run.replacing.look(stopping=False)
+    assert run.members == [run.root]
+    assert run.found == ["no driver replaces driver 1 (unknown host): no event is due after a new driver could begin"]
+
+
+def test_place_of_a_driver_that_nobody_starts_is_removed(tmp_path: Path) -> None:
+    """The lead waits until no event is due any more."""
+    run = Run(tmp_path, last_ns=11 * SECOND, starts=False)
+    run.root.lose("gone")
+    run.replacing.look(stopping=False)
+    new = run.members[1]
+    until = time.monotonic() + 60
+    while len(run.members) > 1:
+        assert time.monotonic() < until
+        run.replacing.look(stopping=False)
+        time.sleep(0.05)
+    assert run.started == [2]
+    assert time.monotonic_ns() - run.zero_ns > 6 * SECOND
+    assert run.found == ["no driver replaces driver 1 (unknown host): no other driver joined in time"]
+    assert (new.lost, run.root.successor) == ("no other driver joined in time", None)
+    run.replacing.look(stopping=False)
+    assert run.members == [run.root]
 
 
 def check_run(shop: Server, run: Path, info: dict[str, Any], number: int) -> dict[str, Any]:
@@ -178,3 +272,30 @@ def test_frozen_driver_on_another_host_sends_nothing_after_its_limit(mariadb_fac
     info = json.loads((bench.run / "run.json").read_text())
     check_run(shop, bench.run, info, 4)
     assert info["drivers"][3]["begin_ns"] > 10 * SECOND  # after the limit of the frozen driver
+
+
+@pytest.mark.server
+@pytest.mark.long
+def test_lead_waits_for_a_new_driver_although_all_drivers_are_lost(mariadb_factory: Any, tmp_path: Path) -> None:
+    """A driver with a wrong password fails. The next driver replaces it."""
+    shop = shop_with_account(mariadb_factory())
+    with ExitStack() as stack:
+        bench = Bench(shop, tmp_path, stack, tapes=2, gap_ns=500 * MS)
+        lead, port = bench.lead("--on-driver-lost", "resume", count=2)
+        drivers = [bench.driver(number, port) for number in (1, 2)]
+        lead.saw("0:02 ")
+        for driver in drivers:
+            driver.process.kill()
+        lead.saw("(?s)can be replaced.*can be replaced")
+        wrong = bench.driver(3, port, environment={"MYSQL_PWD": "wrong"}, login=False)
+        assert wrong.end()[0] == 1
+        lead.saw("driver [34] .*failed: .*Access denied")
+        drivers = [bench.driver(number, port) for number in (4, 5)]
+        code, said = lead.end()
+        assert code == 5, said
+        assert [driver.end()[0] for driver in drivers] == [0, 0]
+    info = json.loads((bench.run / "run.json").read_text())
+    assert sum(driver["replaces"] is not None and driver["lost"] is None for driver in info["drivers"]) == 3
+    assert balanced(bench.run)["executed"] > 0
+    assert shop.execute("SELECT session, seq FROM shop.log GROUP BY session, seq HAVING count(*) > 1") == ()
+    assert not (bench.run / "drivers").exists()

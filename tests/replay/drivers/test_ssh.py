@@ -171,3 +171,30 @@ def test_killed_driver_is_replaced_on_its_host(hosts: SshServer, shop: Server) -
     assert shop.execute("SELECT session, seq FROM shop.log GROUP BY session, seq HAVING count(*) > 1") == ()
     assert balanced(run)["executed"] > 0
     assert len([name for name in left(hosts) if name.endswith(".run")]) == 1
+
+
+@pytest.mark.long
+def test_lead_ends_if_no_host_can_start_a_new_driver(hosts: SshServer, shop: Server) -> None:
+    """All drivers are killed at once, and two hosts have lost the set. The third host has its new driver."""
+    work = hosts.folder.parent / "work"
+    shutil.rmtree(work / "primes.set")
+    shutil.rmtree(work / "primes.tape")
+    prime_set(work, 3, gap_ns=400 * MS)
+    for host in HOSTS:
+        shutil.rmtree(hosts.home(host) / "primes.set")
+        shutil.copytree(work / "primes.set", hosts.home(host) / "primes.set")
+    process = lead(hosts, shop, "--drivers", "ssh:one,two,three", "--on-driver-lost", "resume")
+    run = work / "a.run"
+    wait_until(lambda: sum(written(shop).values()) > 30, "some rows")
+    for host in ("one", "two"):
+        shutil.rmtree(hosts.home(host) / "primes.set")
+    for driver in json.loads((run / "run.json").read_text())["drivers"]:
+        os.kill(driver["pid"], signal.SIGKILL)
+    out, said = process.communicate(timeout=BOUND_S)
+    assert process.returncode == 5, said
+    assert "Traceback" not in said
+    assert said.count("3 new drivers failed") == 2
+    drivers = json.loads((run / "run.json").read_text())["drivers"]
+    assert sum(driver["replaces"] is not None and driver["lost"] is None for driver in drivers) == 1, out
+    assert shop.execute("SELECT session, seq FROM shop.log GROUP BY session, seq HAVING count(*) > 1") == ()
+    assert balanced(run)["executed"] > 0
