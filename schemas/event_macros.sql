@@ -6,6 +6,9 @@
 -- True if the command executes its statement. False for PREPARE.
 CREATE OR REPLACE TEMP MACRO executes(command) AS command IN ('query', 'execute', 'bulk_execute');
 
+-- True if the command ends the transaction, the table locks and the settings of its session.
+CREATE OR REPLACE TEMP MACRO resets_session(command) AS command IN ('quit', 'reset_connection', 'change_user');
+
 -- True for a temporary error that rolls back the whole transaction:
 -- - 1213: deadlock
 -- - 1020 (MariaDB): a row changed after the transaction read it

@@ -11,7 +11,7 @@
 -- - start_ns: the start of the chain.
 --
 -- Under autocommit = 0, the next transaction begins after each end. LOCK TABLES also forms a chain, which lasts until
--- UNLOCK TABLES. A deadlock rolls back its victim.
+-- UNLOCK TABLES. A deadlock rolls back its victim. A disconnect, a reset and a change of the user end everything.
 --
 -- Input: the view tape_events with session, seq, start_ns, command, class, actions, errno; the macros of
 -- event_macros.sql and names.sql.
@@ -22,16 +22,21 @@ WITH marked AS (
     SELECT session, seq, start_ns,
         class = 'transaction' AS only_that,
         has_action(actions, 'begin') AS begins,
-        has_action(actions, 'commit') OR has_action(actions, 'rollback') OR rolled_back(errno) AS ends,
+        has_action(actions, 'commit') OR has_action(actions, 'rollback') OR rolled_back(errno)
+            OR resets_session(command) AS ends,
         has_action(actions, 'implicit_commit') AS commits_before,
         has_action(actions, 'unlock_tables') AS unlocks,
-        CASE WHEN has_action(actions, 'autocommit_off') THEN false WHEN has_action(actions, 'autocommit_on') THEN true END AS auto,
+        CASE
+            WHEN has_action(actions, 'autocommit_off') THEN false
+            WHEN has_action(actions, 'autocommit_on') OR resets_session(command) THEN true
+            END AS auto,
         CASE
             WHEN has_action(actions, 'lock_tables') THEN true
-            WHEN has_action(actions, 'unlock_tables') OR has_action(actions, 'begin') THEN false
+            WHEN has_action(actions, 'unlock_tables') OR has_action(actions, 'begin') OR resets_session(command) THEN false
             END AS locks
     FROM tape_events
-    WHERE executes(command) AND (rolled_back(errno) OR begins OR ends OR commits_before OR auto IS NOT NULL OR locks IS NOT NULL)
+    WHERE (executes(command) OR resets_session(command))
+        AND (rolled_back(errno) OR begins OR ends OR commits_before OR auto IS NOT NULL OR locks IS NOT NULL)
 ), known AS ( -- state of the session before and after each event: its last change, by a running maximum
     SELECT *,
         max(2 * seq + auto::INTEGER) OVER before % 2 = 1 AS auto_before,

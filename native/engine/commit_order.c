@@ -248,7 +248,7 @@ static int is_its_turn(struct qt_engine *e, struct table *t, uint64_t needed)
 static int sleep_until_turn(struct qt_session *s, const struct qt_planned_event *ev, struct table *t, uint64_t needed)
 {
     struct qt_engine *e = s->engine;
-    int64_t bound = e->options.order_bound_ns * (s->in_tx ? 1 : NO_LOCKS_FACTOR),
+    int64_t bound = e->options.order_bound_ns * (s->in_tx || s->locks_tables ? 1 : NO_LOCKS_FACTOR),
             apart = e->options.order_bound_ns / APART;
     uint64_t seen = atomic_load(&t->settled), now_settled;
     uint32_t changes = atomic_load(&e->schedule.speed.changes), now_changes;
@@ -324,7 +324,9 @@ void qt_await_turn(struct qt_session *s, const struct qt_planned_event *ev, cons
             in_turn = await_commits(s, ev, &o->table[table], needed);
         }
         if (!in_turn)
-            atomic_store(&s->unordered, !s->in_tx ? QT_IN_ORDER : guess ? QT_PAST_GUESSES : QT_OUT_OF_ORDER);
+            atomic_store(&s->unordered, !s->in_tx && !s->locks_tables ? QT_IN_ORDER
+                                        : guess                       ? QT_PAST_GUESSES
+                                                                      : QT_OUT_OF_ORDER);
         in_turn |= guess;
     }
     if (!in_turn)

@@ -123,6 +123,7 @@ struct qt_session {
     int64_t reopen_ns;              /* after a failed attempt: earliest time of the next attempt */
     int32_t pinned;                 /* enum qt_pin; non-zero: nothing is sent to the read target */
     int32_t in_tx;                  /* a transaction was open after the target's last answer */
+    int32_t locks_tables;           /* LOCK TABLES holds until UNLOCK TABLES, the next LOCK TABLES or BEGIN */
     struct qt_chunk *chunk;
     struct qt_backend backends[2]; /* the target, and the optional read target */
     struct qt_backend *backend;    /* the backend in use */

@@ -64,6 +64,16 @@ static void count_executed(struct qt_session *s, const struct qt_planned_event *
         qt_end_by(e, QT_BY_ERRORS);
 }
 
+/* Updates whether the session is under LOCK TABLES. A LOCK TABLES that fails has released the old locks. */
+static void note_table_locks(struct qt_session *s, const struct qt_planned_event *ev, const struct qt_answer *a)
+{
+    if (ev->actions & QT_ACTION_LOCK_TABLES)
+        s->locks_tables = a->error == 0;
+    else if (a->error == 0 && (ev->actions & (QT_ACTION_UNLOCK_TABLES | QT_ACTION_BEGIN) ||
+                               ev->command == QT_COMMAND_RESET_CONNECTION || ev->command == QT_COMMAND_CHANGE_USER))
+        s->locks_tables = 0;
+}
+
 void qt_finish_event(struct qt_session *s, struct qt_planned_event *ev, struct qt_answer *a, int64_t due,
                      int64_t sent_ns)
 {
@@ -94,7 +104,8 @@ void qt_finish_event(struct qt_session *s, struct qt_planned_event *ev, struct q
         r->sum = a->sum;
         r->binary = a->binary;
         s->in_tx = qt_connection_in_transaction(&s->backends[0].connection);
-        if (!s->in_tx)
+        note_table_locks(s, ev, a);
+        if (!s->in_tx && !s->locks_tables)
             atomic_store(&s->unordered, QT_IN_ORDER);
     }
     r->on_read_target = s->backend == &s->backends[1];

@@ -6,6 +6,8 @@
  *   ─► send a COMMIT if the event implicitly ends a transaction ─► await the event's turn in the order of commits */
 #include "engine/prepare_event.h"
 
+#include <string.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -99,16 +101,17 @@ static enum qt_reason allow_several(struct qt_session *s, const struct qt_planne
     return QT_EXECUTED;
 }
 
-/* Handles statements that first end a transaction and then do more (DDL, LOCK TABLES). A separate COMMIT is sent first,
- * so the session holds no locks while the statement waits for its own turn. */
+/* Handles statements that first end a transaction and then do more (DDL, LOCK TABLES). A separate COMMIT (UNLOCK TABLES
+ * under LOCK TABLES) is sent first, so the session holds no locks while the statement waits for its own turn. */
 static enum qt_reason commit_first(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
-    static const char COMMIT[] = "COMMIT";
     struct qt_connection *c = &s->backends[0].connection;
+    int unlocks = s->locks_tables && ev->actions & QT_ACTION_LOCK_TABLES; /* COMMIT does not free tables */
+    const char *text = unlocks ? "UNLOCK TABLES" : "COMMIT";
 
     qt_await_turn(s, ev, ev->waits);
-    if (s->in_tx) {
-        if (qt_connection_send(c, COMMIT, sizeof COMMIT - 1, a) == 0) {
+    if (s->in_tx || unlocks) {
+        if (qt_connection_send(c, text, strlen(text), a) == 0) {
             qt_connection_wait(c, -1);
             qt_connection_receive(c, a);
         }
@@ -117,7 +120,8 @@ static enum qt_reason commit_first(struct qt_session *s, const struct qt_planned
         if (a->lost)
             return mark_lost(s, a);
         s->in_tx = qt_connection_in_transaction(c);
-        if (!s->in_tx)
+        s->locks_tables &= !unlocks;
+        if (!s->in_tx && !s->locks_tables)
             atomic_store(&s->unordered, QT_IN_ORDER);
     }
     qt_settle_turn(s->engine, ev->waits);

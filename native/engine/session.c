@@ -115,7 +115,7 @@ static int open_backends(struct qt_session *s, const char *db)
         return 1;
     s->free_ns = s->answered_ns = qt_now();
     s->answered_stood_ns = qt_stood_ns(s->engine);
-    s->in_tx = s->pinned = 0;
+    s->in_tx = s->pinned = s->locks_tables = 0;
     atomic_store(&s->target_id, s->backend->thread_id);
     atomic_fetch_add(&e->threads.open, 1);
     return 0;

@@ -6,7 +6,7 @@
  *   own write     --[UPDATE......]           the moment is its end (rule 3), or
  *   own write     --[UPDATE.............]    just before the first statement of a transaction that had its locks
  *   transaction          --[UPDATE]---       after `since`: the write's beginning, or the last commit before its end
- *   DDL           --[ALTER..............]    just before the first lock of a transaction that is still open at its end
+ *   DDL           --[ALTER..............]    the last moment without the locks of a transaction (rule 11)
  *
  * Steps at the same moment are processed in the order of `enum qt_step`, because rule 3 excludes both ends of an
  * interval. */
@@ -17,6 +17,24 @@
 #include "sweep/transactions.h"
 
 static struct qt_sweep_table *table_of(struct qt_sweep *s, int32_t table) { return &s->table[table]; }
+
+/* Rule 9: table `i` whose locks the event may have waited for; NULL after the last one. An event with unknown tables
+ * may have waited for the locks of any statement, and any event for the locks of a statement with unknown tables. */
+static struct qt_sweep_table *watched(const struct qt_sweep *s, const struct qt_event *e, int32_t i)
+{
+    int unknown = e->n_uses > 0 && e->uses[0].table == QT_TABLE_UNKNOWN;
+    if (i < e->n_uses)
+        return &s->table[unknown ? QT_TABLE_ALL : e->uses[i].table];
+    return i == e->n_uses && s->unknown && !unknown ? &s->table[QT_TABLE_UNKNOWN] : NULL;
+}
+
+/* Table `i` in which others see the event's locks; NULL after the last one. */
+static struct qt_sweep_table *touched(const struct qt_sweep *s, const struct qt_event *e, int32_t i)
+{
+    if (i < e->n_uses)
+        return &s->table[e->uses[i].table];
+    return i == e->n_uses && s->unknown ? &s->table[QT_TABLE_ALL] : NULL;
+}
 
 void qt_sweep_at(struct qt_sweep *s, int64_t ns, enum qt_step step, struct qt_event *e, struct qt_tx *tx)
 {
@@ -52,26 +70,49 @@ static int64_t first_after(const struct qt_sweep_table *t, int64_t ns)
 static int64_t first_behind(const struct qt_sweep *s, const struct qt_event *e)
 {
     int64_t since = e->lo_ns, first = INT64_MAX;
-    for (int32_t i = 0; i < e->n_uses; i++)
-        if (s->table[e->uses[i].table].closed_ns > since)
-            since = s->table[e->uses[i].table].closed_ns;
-    for (int32_t i = 0; i < e->n_uses; i++) {
-        int64_t ns = first_after(&s->table[e->uses[i].table], since);
+    const struct qt_sweep_table *t;
+    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++)
+        since = t->closed_ns > since ? t->closed_ns : since;
+    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++) {
+        int64_t ns = first_after(t, since);
         first = ns < first ? ns : first;
     }
     return first;
 }
 
-/* Rule 11: returns the first lock of a transaction on the tables of DDL or LOCK TABLES. INT64_MAX = none so far. */
-static int64_t first_holder(const struct qt_sweep *s, const struct qt_event *e)
+/* Returns the earliest lock after e->lo_ns of a transaction whose locks lasted longer than until_ns and began no later.
+ * INT64_MAX = none. */
+static int64_t first_around(const struct qt_sweep *s, const struct qt_event *e, int64_t until_ns)
 {
     int64_t first = INT64_MAX;
-    for (int32_t i = 0; i < e->n_uses; i++) {
-        const struct qt_sweep_table *t = &s->table[e->uses[i].table];
+    const struct qt_sweep_table *t;
+    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++)
+        for (size_t k = 0; k < t->n_holders; k++)
+            if (t->holder[k].ns > e->lo_ns && t->holder[k].ns <= until_ns && t->holder[k].end_ns >= until_ns &&
+                t->holder[k].ns < first)
+                first = t->holder[k].ns;
+    return first;
+}
+
+/* Rule 11: DDL and LOCK TABLES had the table when no transaction had a lock on it. Returns the lock that came next.
+ * INT64_MAX = none so far. */
+static int64_t first_holder(const struct qt_sweep *s, const struct qt_event *e)
+{
+    int64_t first = INT64_MAX, ns = first_around(s, e, INT64_MAX - 1);
+    for (; ns != INT64_MAX; ns = first_around(s, e, first - 1))
+        first = ns;
+    return first;
+}
+
+/* Returns a lower bound for first_holder at the end of the event. */
+static int64_t least_holder(const struct qt_sweep *s, const struct qt_event *e)
+{
+    int64_t first = INT64_MAX;
+    const struct qt_sweep_table *t;
+    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++)
         for (size_t k = 0; k < t->n_holders; k++)
             if (t->holder[k].ns > e->lo_ns && t->holder[k].ns < first)
                 first = t->holder[k].ns;
-    }
     return first;
 }
 
@@ -83,13 +124,14 @@ static int64_t before_what(const struct qt_sweep *s, const struct qt_event *e)
 /* Rule 11: DDL and LOCK TABLES lock a table in the order of their arrival. */
 static void keep_behind_whole(struct qt_sweep *s, struct qt_event *e)
 {
-    for (int32_t i = 0; i < e->n_uses && s->times == QT_ARRIVALS; i++) {
-        int64_t ns = s->table[e->uses[i].table].whole_ns + 1;
+    struct qt_sweep_table *t;
+    for (int32_t i = 0; s->times == QT_ARRIVALS && (t = watched(s, e, i)) != NULL; i++) {
+        int64_t ns = t->whole_ns + 1;
         if (e->moment_ns < ns && (ns < e->hi_ns || e->is_last))
             e->moment_ns = ns;
     }
-    for (int32_t i = 0; i < e->n_uses && e->exclusive; i++)
-        s->table[e->uses[i].table].whole_ns = e->moment_ns;
+    for (int32_t i = 0; e->exclusive && (t = touched(s, e, i)) != NULL; i++)
+        t->whole_ns = e->moment_ns > t->whole_ns ? e->moment_ns : t->whole_ns;
 }
 
 void qt_sweep_decide(struct qt_sweep *s, struct qt_event *e)
@@ -109,9 +151,9 @@ void qt_sweep_decide(struct qt_sweep *s, struct qt_event *e)
 
 static void own_opens(struct qt_sweep *s, struct qt_event *e)
 {
+    struct qt_sweep_table *t;
     qt_list_add(&s->own, e);
-    for (int32_t i = 0; i < e->n_uses; i++) {
-        struct qt_sweep_table *t = table_of(s, e->uses[i].table);
+    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++) {
         t->own_open++;
         t->whole_open += e->exclusive;
     }
@@ -119,9 +161,9 @@ static void own_opens(struct qt_sweep *s, struct qt_event *e)
 
 static void own_closes(struct qt_sweep *s, struct qt_event *e)
 {
+    struct qt_sweep_table *t;
     qt_list_remove(&s->own, e);
-    for (int32_t i = 0; i < e->n_uses; i++) {
-        struct qt_sweep_table *t = table_of(s, e->uses[i].table);
+    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++) {
         if (--t->own_open == 0)
             t->n_held = 0;
         if (e->exclusive && --t->whole_open == 0)
@@ -143,9 +185,9 @@ static void own_ends(struct qt_sweep *s, struct qt_event *e)
 /* Rule 4: the moment of a write is after the transactions that are open when the write arrives. */
 static void own_arrives(struct qt_sweep *s, struct qt_event *e)
 {
+    struct qt_sweep_table *t;
     own_opens(s, e);
-    for (int32_t i = 0; i < e->n_uses; i++) {
-        struct qt_sweep_table *t = table_of(s, e->uses[i].table);
+    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++) {
         for (size_t k = 0; k < t->n_open; k++) {
             struct qt_tx *tx = t->open[k];
             tx->waiting = qt_sweep_grown(s, tx->waiting, &tx->waiting_room, tx->n_waiting, sizeof *tx->waiting);
@@ -179,22 +221,23 @@ static void note_holder(struct qt_sweep *s, struct qt_sweep_table *t, const stru
             return;
     t->holder = qt_sweep_grown(s, t->holder, &t->holder_room, t->n_holders, sizeof *t->holder);
     if (t->n_holders < t->holder_room)
-        t->holder[t->n_holders++] = (struct qt_holder){ns, tx};
+        t->holder[t->n_holders++] = (struct qt_holder){ns, INT64_MAX, tx};
 }
 
-static void drop_holder(struct qt_sweep_table *t, const struct qt_tx *tx)
+static void end_holder(struct qt_sweep_table *t, const struct qt_tx *tx, int64_t ns)
 {
     for (size_t k = 0; k < t->n_holders; k++)
         if (t->holder[k].tx == tx) {
-            t->holder[k] = t->holder[--t->n_holders];
+            t->holder[k].end_ns = ns;
+            t->holder[k].tx = NULL;
             return;
         }
 }
 
 static void locks_taken(struct qt_sweep *s, const struct qt_event *e, struct qt_tx *tx)
 {
-    for (int32_t i = 0; i < e->n_uses; i++) {
-        struct qt_sweep_table *t = table_of(s, e->uses[i].table);
+    struct qt_sweep_table *t;
+    for (int32_t i = 0; (t = touched(s, e, i)) != NULL; i++) {
         if (t->whole_open > 0 && !tx->over)
             note_holder(s, t, tx, e->hi_ns);
         if (t->own_open == 0)
@@ -207,8 +250,9 @@ static void locks_taken(struct qt_sweep *s, const struct qt_event *e, struct qt_
 
 static void tx_opens(struct qt_sweep *s, struct qt_tx *tx, const struct qt_event *e)
 {
-    for (int32_t i = 0; i < e->n_uses && !tx->over; i++) /* over: the transaction ended at the same moment */
-        add_open(s, table_of(s, e->uses[i].table), tx);
+    struct qt_sweep_table *t;
+    for (int32_t i = 0; !tx->over && (t = touched(s, e, i)) != NULL; i++) /* over: it ended at the same moment */
+        add_open(s, t, tx);
 }
 
 static void leave_open(struct qt_sweep_table *t, const struct qt_tx *tx)
@@ -220,19 +264,23 @@ static void leave_open(struct qt_sweep_table *t, const struct qt_tx *tx)
         }
 }
 
+static void close_table(struct qt_sweep_table *t, const struct qt_tx *tx, int64_t ns)
+{
+    leave_open(t, tx);
+    end_holder(t, tx, ns);
+    if (!tx->dropped) {
+        t->closed_ns = ns;
+        t->n_held = 0; /* held_ns only contains moments before this commit */
+    }
+}
+
 static void tx_ends(struct qt_sweep *s, struct qt_tx *tx, int64_t ns)
 {
-    for (size_t i = 0; i < tx->n_used; i++) {
-        struct qt_sweep_table *t = table_of(s, tx->used[i].table);
-        if (!tx->used[i].held)
-            continue;
-        leave_open(t, tx);
-        drop_holder(t, tx);
-        if (!tx->dropped) {
-            t->closed_ns = ns;
-            t->n_held = 0; /* held_ns only contains moments before this commit */
-        }
-    }
+    for (size_t i = 0; i < tx->n_used; i++)
+        if (tx->used[i].held)
+            close_table(table_of(s, tx->used[i].table), tx, ns);
+    if (s->unknown && qt_sweep_has_locks(tx))
+        close_table(table_of(s, QT_TABLE_ALL), tx, ns);
     for (size_t i = 0; i < tx->n_waiting; i++) {
         struct qt_event *e = tx->waiting[i];
         e->undecided--;
@@ -286,7 +334,7 @@ int64_t qt_sweep_moments_bound(const struct qt_sweep *s)
     for (const struct qt_event *e = s->own.first; e != NULL; e = e->after) {
         int64_t least = e->moment_ns;
         if (s->times != QT_ARRIVALS) {
-            least = before_what(s, e);
+            least = e->exclusive ? least_holder(s, e) : first_behind(s, e);
             least = least < s->now_ns ? least - 1 : s->now_ns - 1;
         }
         bound = least < bound ? least : bound;

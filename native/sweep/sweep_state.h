@@ -83,8 +83,8 @@ struct qt_tx {
 
 /* The first lock of a transaction on a table while DDL or LOCK TABLES waits for the whole table. */
 struct qt_holder {
-    int64_t ns;
-    const struct qt_tx *tx; /* only compared; removed when the transaction ends */
+    int64_t ns, end_ns;     /* end_ns: moment of its commit; INT64_MAX = still open */
+    const struct qt_tx *tx; /* only compared; NULL when the transaction has ended */
 };
 
 enum { QT_BLOCK_EVENTS = 256 };

@@ -77,9 +77,9 @@ static void take_held(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
     for (int32_t i = 0; i < e->n_uses; i++) {
         const struct qt_use *use = &e->uses[i];
         qt_sweep_wait(s, e, use->table, QT_COMMITS, until);
-        if (use->asks && (e->is_long || !use->adds))
+        if (!e->exclusive && use->asks && (e->is_long || !use->adds)) /* LOCK TABLES locks no rows */
             qt_sweep_wait(s, e, use->table, QT_ADDS, until);
-        adds |= use->adds;
+        adds |= use->adds && !e->exclusive;
         if (e->exclusive && !e->is_long) /* rule 11 */
             qt_sweep_wait(s, e, use->table, QT_LOCKS, until);
         if (s->table[use->table].is_long || s->table[QT_TABLE_UNKNOWN].is_long || s->table[use->table].is_exclusive) {

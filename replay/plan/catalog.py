@@ -37,6 +37,8 @@ DYNAMIC = frozenset({"prepare", "immediate"})  # words of dynamic SQL in a routi
 class Catalog:
     """Objects of the target. `opaque`: names that hide other tables. `together`: tables joined by foreign keys.
 
+    - `touches`: the tables and views behind a name of `opaque`, with the name itself. A name is missing if it is a
+      routine, if its text is hidden, or if its text runs a routine or dynamic SQL.
     - `across`: the names of `together` whose foreign keys lead into another schema.
     - `numbering`: tables and views that generate ids. None means that the server was not asked for them.
     - `hidden`: triggers and routines that may insert into these tables and views (`hidden_inserts`).
@@ -49,6 +51,7 @@ class Catalog:
     numbering: frozenset[str] | None = None
     hidden: frozenset[str] = frozenset()
     steps: tuple[int, int] | None = None
+    touches: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
 def read_catalog(con: "Connection[Any]") -> Catalog:
@@ -81,6 +84,13 @@ def read_catalog(con: "Connection[Any]") -> Catalog:
         "SELECT DISTINCT TABLE_NAME FROM information_schema.COLUMNS"
         f" WHERE TABLE_SCHEMA {where} AND EXTRA LIKE '%auto_increment%'"
     )
+    listed = (
+        names(f"SELECT DISTINCT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA {where}")
+        if views or triggers
+        else []
+    )
+    behind = [(row[0], row[1]) for row in views] + [(row[0], row[2]) for row in triggers]
+    touches = touched_tables(behind, {row[0] for row in listed}, {row[0] for row in routines})
     bodies = [(f"call {name}", text) for name, text in routines]
     bodies += [(f"{event} {table}", text) for table, event, text in triggers]
     hidden, generating = hidden_inserts(bodies, {row[0] for row in numbering}, [(row[0], row[1]) for row in views])
@@ -93,7 +103,30 @@ def read_catalog(con: "Connection[Any]") -> Catalog:
         generating,
         hidden,
         id_steps(dict(zip(STEPS, steps[0], strict=True)) if steps else None),
+        touches,
     )
+
+
+def touched_tables(
+    bodies: Iterable[tuple[str, str]], tables: Set[str], routines: Set[str]
+) -> dict[str, frozenset[str]]:
+    """Return the tables that each view, or each table with triggers, may touch. Unknown ones are left out.
+
+    `bodies`: (name, text in lower case) of each view, and of each trigger of a table.
+    """
+    found: dict[str, set[str]] = {}
+    unknown = set(routines)
+    odd = {table for table in tables if not WORD.fullmatch(table)}  # such as `my log`
+    for name, text in bodies:
+        words = set(WORD.findall(text))
+        found.setdefault(name, {name}).update(words & tables, (table for table in odd if table in text))
+        if not text or words & (DYNAMIC | routines):
+            unknown.add(name)
+    size = -1
+    while size != (size := sum(map(len, found.values()))):  # a view of a view, a trigger that fires a trigger
+        for names in found.values():
+            names.update(*(found[name] for name in names & found.keys()))
+    return {name: frozenset(names) for name, names in found.items() if not names & unknown}
 
 
 def tables_of(
@@ -106,8 +139,10 @@ def tables_of(
     if tables is None or snapshot:
         return None
     names = {bare(name) for name in tables}
-    if (names | {bare(name) for name in calls}) & catalog.opaque:
+    opaque = (names | {bare(name) for name in calls}) & catalog.opaque
+    if not opaque <= catalog.touches.keys():
         return None
+    names = names.union(*(catalog.touches[name] for name in opaque))
     together = frozenset(catalog.together.get(name, name) for name in names)
     return together if together or statement_class in ("read", "session", "transaction") else None
 

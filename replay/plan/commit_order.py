@@ -37,7 +37,7 @@ from ...schemas.names import (
     USE_LOOKS_AT_LOCK,
     USE_TAKES_LOCK,
 )
-from .catalog import tables_of
+from .catalog import bare, tables_of
 from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
 from .table_uses import ADD_WINDOW, GATHER, NamedTables, uses_of
@@ -128,7 +128,11 @@ def _write_order(
         f" AND facts & {FACT_STATEMENT + FACT_EXCLUSIVE} <> 0 GROUP BY digest_no"
     ).fetchall()
     long_tables = {table for digest, is_long, _ in taken if is_long for table in of_digest.get(digest, ())}
-    exclusive = {table for digest, _, takes in taken if takes for table in of_digest.get(digest, ())} - {TABLE_UNKNOWN}
+    exclusive = {table for digest, _, takes in taken if takes for table in of_digest.get(digest, ())}
+    if TABLE_UNKNOWN in exclusive:
+        exclusive.update(range(tables))
+    elif exclusive:
+        exclusive.add(TABLE_UNKNOWN)
     unknown = any(TABLE_UNKNOWN in of_digest.get(digest, ()) for digest, _, _ in taken)
     events = con.sql("FROM order_events ORDER BY lo_ns, session, seq")
     swept = sweep_commits(
@@ -170,7 +174,7 @@ def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
             con.execute(ADD_WINDOW.format(facts=FACTS))
         con.execute(
             f"INSERT INTO gathered SELECT session, seq, tape_ns, start_ns, duration_ns, command, digest_no, {FACTS},"
-            " reason IS NULL AND class IS NOT NULL AND command <> 'prepare'"
+            " reason IS NULL AND command <> 'prepare' AND (class IS NOT NULL OR resets_session(command))"
             " FROM window_events LEFT JOIN known_digests USING (digest)"
         )
 
@@ -218,11 +222,13 @@ def _number_tables(
             uses.append((digest_no, TABLE_USER_LOCKS, user_lock))
         tables = tables_of(named, calls, statement_class, snapshot, plan.catalog)
         changes_schema = bool(properties & PROPERTIES["changes_schema"])
-        of_digests.append(NamedTables(None if tables is None else named, bool(user_lock), changes_schema))
+        hidden = tables is not None and not {bare(name) for name in named or ()}.isdisjoint(plan.catalog.opaque)
+        of_digests.append(NamedTables(None if tables is None or hidden else named, bool(user_lock), changes_schema))
         if tables is None:
             uses.append((digest_no, TABLE_UNKNOWN, USE_ASKS | USE_ADDS_ROWS))
         else:
             what = sum(use for bit, use in USES.items() if properties & bit)
+            what = USE_ASKS | USE_ADDS_ROWS if hidden and statement_class == "write" else what
             uses += [(digest_no, numbers.setdefault(name, TABLE_FIRST + len(numbers)), what) for name in sorted(tables)]
     con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR, digest_no INTEGER)")
     con.execute("CREATE OR REPLACE TEMP TABLE call_digests (digest_no INTEGER)")

@@ -105,7 +105,7 @@ class Reference:
                 continue
             closed = self._closed(seen.table)
             if seen.exclusive and not self.arrivals:
-                seen.moment = min([seen.high, *(first - 1 for first in self._first_of_holders(seen))])
+                seen.moment = self._moment_without_holders(seen)
             elif self.arrivals:
                 for other in closed:
                     first = min(held.low for held in self.held[seen.table] if held.transaction == other.transaction)
@@ -119,21 +119,26 @@ class Reference:
         for table in self.whole if self.arrivals else ():
             self._keep_behind_whole([seen for seen in self.events if seen.alone and seen.table == table])
 
-    def _first_of_holders(self, seen: Seen) -> list[int]:
-        """Return the first lock time of each transaction that locked the table during a DDL statement.
+    def _moment_without_holders(self, seen: Seen) -> int:
+        """Return the last moment of a DDL statement at which no transaction had a lock on the table.
 
-        Only transactions that are open at the end of the DDL statement count.
+        A lock lasts until the end of its transaction. A transaction whose end is not known lasts for ever.
         """
         others = [other for other in self.events if other.alone and other.exclusive and other.table == seen.table]
         since = seen.low
         while before := [other.low for other in others if other.low < since < other.high]:
             since = min(before)
         firsts: dict[int | None, int] = {}
+        lasts: dict[int | None, int] = {}
         for held in self.held[seen.table]:
             end = self.ended.get(held.transaction)
-            if since < held.high <= seen.high and (end is None or (end.low >= seen.high and end.low != held.high)):
+            if since < held.high <= seen.high and (end is None or end.low != held.high):
                 firsts[held.transaction] = min(firsts.get(held.transaction, NEVER), held.high)
-        return [first for first in firsts.values() if first > seen.low]
+                lasts[held.transaction] = NEVER if end is None or end.low >= seen.high else end.low
+        moment = NEVER
+        while around := [first for tx, first in firsts.items() if seen.low < first <= moment <= lasts[tx]]:
+            moment = min(around) - 1
+        return min(moment, seen.high)
 
     def _keep_behind_whole(self, own: list[Seen]) -> None:
         whole = -NEVER

@@ -8,7 +8,7 @@ import pytest
 from querytape.common.errors import TargetError
 from querytape.common.groups import join_pairs
 from querytape.native.bindings.statements import Normalizer
-from querytape.replay.plan.catalog import Catalog, hidden_inserts, may_set_off, read_catalog, tables_of
+from querytape.replay.plan.catalog import Catalog, hidden_inserts, may_set_off, read_catalog, tables_of, touched_tables
 from querytape.schemas import ACTIONS
 
 
@@ -36,6 +36,36 @@ def test_tables_of_statements_are_found() -> None:
         tables = tables_of(*normalizer.names(text.encode()), kind, snapshot, catalog)
         assert (None if tables is None else set(tables)) == want, text
     assert tables_of(None, [], "read", False, catalog) is None
+
+
+def test_tables_behind_views_and_triggers_are_found() -> None:
+    """A view of a view, a trigger that fires another trigger, and names that are no words count. Texts that are hidden,
+    that run a routine, or that contain dynamic SQL stay unknown, and so does everything that uses them.
+    """
+    bodies = [
+        ("v", "select `shop`.`a`.`id` from `shop`.`a`"),
+        ("vv", "select * from v join `my log`"),
+        ("a", "update b set n = n + 1"),
+        ("b", "begin insert into c values (new.id); end"),
+        ("b", "set @x = 1"),
+        ("hidden", ""),
+        ("h2", "select * from hidden"),
+        ("called", "call p(1)"),
+        ("dynamic", "execute immediate 'select 1'"),
+    ]
+    tables = {"a", "b", "c", "my log", "other", "v", "vv", "hidden", "h2", "called", "dynamic"}
+    touched = touched_tables(bodies, tables, {"p"})
+    assert touched == {
+        "v": {"v", "a", "b", "c"},
+        "vv": {"vv", "v", "my log", "a", "b", "c"},
+        "a": {"a", "b", "c"},
+        "b": {"b", "c"},
+    }
+    catalog = Catalog(frozenset({*touched, "hidden", "p"}), touches=touched)
+    assert tables_of(["shop.vv"], [], "read", False, catalog) == frozenset({"vv", "v", "my log", "a", "b", "c"})
+    assert tables_of(["other", "a"], [], "write", False, catalog) == frozenset({"other", "a", "b", "c"})
+    assert tables_of(["hidden"], [], "read", False, catalog) is None
+    assert tables_of(["a"], ["p"], "write", False, catalog) is None
 
 
 class AnsweringTarget:

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of commits next to DDL, LOCK TABLES, triggers and views. No wait is broken. Times are in milliseconds."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.replay import replay
+from querytape.replay.plan.pacing import Pace
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import MS, T0, make_tape
+from tests.helpers.whole import accounting, options
+
+from ..conftest import ServerFactory
+
+REPEATS = 3
+TABLES = ("a", "b", "c", "total")
+CLASSES = {"select": "read", "alter": "ddl", "lock": "admin", "update": "write"}  # the others: transaction
+Statement = tuple[int, float, float, str]  # session, begin, end, text
+# Each case is a history that is possible on a server: every statement that waited for a lock got it.
+CASES: dict[str, list[Statement]] = {
+    "LOCK TABLES of a table with a trigger next to an open transaction": [
+        (1, 0, 1, "begin"),
+        (1, 10, 14, "update a set n = n + 1 where id = 1"),
+        (2, 12, 16, "lock tables c write"),
+        (2, 18, 19, "unlock tables"),
+        (1, 20, 21, "commit"),
+        (3, 40, 41, "alter table a comment 'x'"),
+    ],
+    "DDL answered after LOCK TABLES that waited for it": [
+        (1, 0, 20, "alter table a comment 'x'"),
+        (2, 5, 19, "lock tables a write, c read"),
+        (2, 22, 23, "update a set n = n + 1 where id = 1"),
+        (2, 25, 26, "unlock tables"),
+    ],
+    "DDL of the table that a trigger changes": [
+        (1, 0, 20, "alter table total comment 'x'"),
+        (2, 1, 2, "begin"),
+        (2, 5, 19, "update c set n = n + 1 where id = 1"),
+        (2, 22, 23, "update c set n = n + 1 where id = 2"),
+        (2, 25, 26, "commit"),
+    ],
+    "write by a trigger next to a transaction on the same row": [
+        (1, 0, 20, "update c set n = n + 1 where id = 1"),
+        (2, 1, 2, "begin"),
+        (2, 5, 19, "update total set n = n + 1 where id = 1"),
+        (2, 22, 23, "update total set n = n + 1 where id = 1"),
+        (2, 25, 26, "commit"),
+    ],
+    "DDL next to two transactions of which one ends first": [
+        (1, 0, 20, "alter table a comment 'x'"),
+        (2, 1, 2, "begin"),
+        (3, 1, 2, "begin"),
+        (2, 5, 15, "update a set n = n + 1 where id = 1"),
+        (3, 5, 16, "update a set n = n + 1 where id = 2"),
+        (2, 17, 18, "commit"),
+        (3, 25, 26, "commit"),
+    ],
+    "LOCK TABLES after LOCK TABLES": [
+        (1, 0, 1, "lock tables a write"),
+        (2, 2, 2.5, "begin"),
+        (2, 2.6, 2.8, "update b set n = n + 1 where id = 1"),
+        (2, 3, 12, "update a set n = n + 1 where id = 1"),
+        (1, 10, 20, "lock tables b write"),
+        (2, 14, 15, "commit"),
+        (1, 22, 23, "unlock tables"),
+    ],
+    "read of a view next to DDL of its table": [
+        (1, 0, 10, "alter table b comment 'x'"),
+        (2, 1, 2, "begin"),
+        (2, 3, 12, "select * from v"),
+        (2, 14, 15, "update a set n = n + 1 where id = 1"),
+        (2, 16, 17, "commit"),
+        (3, 3, 11, "begin"),
+        (3, 11.5, 12, "commit"),
+    ],
+}
+
+
+# Histories in which a session ends without COMMIT, and the rows of `a` after them.
+ENDINGS: dict[str, tuple[list[Statement], list[int]]] = {
+    "under LOCK TABLES": (
+        [
+            (1, 0, 1, "lock tables a write"),
+            *((1, 2 + n, 2.5 + n, "update a set n = n * 2 + 1 where id = 1") for n in range(8)),
+            (1, 12, 12.1, "quit"),
+            (2, 3, 12.5, "update a set n = n + 7 where id = 1"),
+            (3, 13, 14, "update a set n = n * 3 where id = 1"),
+        ],
+        [((1 + 1) * 2**8 - 1 + 7) * 3, 2],
+    ),
+    "inside a transaction": (
+        [
+            (1, 0, 1, "begin"),
+            *((1, 2 + n, 2.5 + n, f"update a set n = n * 2 + 1 where id = {1 + n % 2}") for n in range(8)),
+            (1, 12, 12.1, "quit"),
+            (2, 3, 12.5, "update a set n = n + 7 where id = 1"),
+            (3, 13, 14, "update a set n = n * 3 where id = 1"),
+        ],
+        [(1 + 7) * 3, 2],
+    ),
+}
+
+
+def create(server: Server) -> None:
+    """Create the tables, a trigger that changes `total`, and a view."""
+    server.execute("DROP DATABASE IF EXISTS shop")
+    server.execute("CREATE DATABASE shop")
+    for table in TABLES:
+        server.execute(f"CREATE TABLE {table} (id INT PRIMARY KEY, n BIGINT) ENGINE=InnoDB", db="shop")
+        server.execute(f"INSERT INTO {table} VALUES (1, 1), (2, 2)", db="shop")
+    server.execute(
+        "CREATE TRIGGER c_u AFTER UPDATE ON c FOR EACH ROW UPDATE total SET n = n + 1 WHERE id = NEW.id", db="shop"
+    )
+    server.execute("CREATE VIEW v AS SELECT * FROM b", db="shop")
+
+
+def event(statement: Statement) -> dict[str, Any]:
+    """Return the event of a statement."""
+    session, begin, end, text = statement
+    times = {"start_ns": T0 + int(begin * MS), "duration_ns": int((end - begin) * MS)}
+    if text == "quit":
+        return {"session": session, "command": "quit", "statement": None, "class": None, "db": "shop", **times}
+    kind = CLASSES.get(text.split()[0], "transaction")
+    return {"session": session, "statement": text, "class": kind, "errno": 0, "db": "shop", **times}
+
+
+def replay_case(server: Server, folder: Path, statements: list[Statement]) -> list[list[Any]]:
+    """Replay a history several times. Check that no wait was broken. Return the rows of `a` after each replay."""
+    make_tape(
+        folder / "t.tape", [event(each) for each in sorted(statements, key=lambda each: each[1])], source="packets"
+    )
+    found = []
+    for number in range(REPEATS):
+        create(server)
+        given = {"pace": Pace("none"), "commit_order": True, "order_bound_ns": 2_000_000_000, "partial_ok": True}
+        summary = replay(folder / "t.tape", options(server, folder / f"{number}.run", **given))
+        assert (summary.info["accounting"]["order_broken"], accounting(summary)[3], summary.errors) == (0, 0, {})
+        found.append([*server.execute("SELECT n FROM shop.a ORDER BY id")])
+    return found
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+@pytest.mark.parametrize("case", CASES)
+def test_no_wait_is_broken_next_to_table_locks(
+    case: str, kind: str, server_factory: ServerFactory, tmp_path: Path
+) -> None:
+    replay_case(server_factory(kind), tmp_path, CASES[case])
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+@pytest.mark.parametrize("case", ENDINGS)
+def test_rows_are_equal_after_a_session_that_ends_without_commit(
+    case: str, kind: str, server_factory: ServerFactory, tmp_path: Path
+) -> None:
+    statements, rows = ENDINGS[case]
+    found = replay_case(server_factory(kind), tmp_path, statements)
+    assert found == [[(row,) for row in rows]] * REPEATS
