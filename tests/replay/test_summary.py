@@ -10,6 +10,7 @@ import pytest
 from querytape.native.bindings.engine import EndedBy
 from querytape.replay.observe.standstill import Standstill
 from querytape.replay.summary import RunSummary, why_partial
+from querytape.replay.watcher import ReplayGroup
 
 CLEAN = {"lost": 0, "failed": 0, "opened": 2}
 
@@ -17,7 +18,8 @@ CLEAN = {"lost": 0, "failed": 0, "opened": 2}
 def ended(**values: Any) -> Any:
     """Return an ended run with the fields that decide whether the run is partial."""
     stats = SimpleNamespace(now_ns=2_500_000_000, ended_by=EndedBy.NOTHING, drain_timeout=0)
-    run = SimpleNamespace(stats=stats, stops=0, feeder_error=None, info={}, drivers=None, standstill=None)
+    task = SimpleNamespace(group=ReplayGroup())
+    run = SimpleNamespace(stats=stats, stops=0, feeder_error=None, info={}, drivers=None, standstill=None, task=task)
     for name, value in values.items():
         setattr(stats if hasattr(stats, name) else run, name, value)
     return run
@@ -66,6 +68,14 @@ def test_unsent_events_that_make_a_run_partial(reason: str, sentence: str | None
     """
     accounting = {"not_sent": 3, "reasons": {"not_sent": {reason: 3}}}
     assert why_partial(ended(), accounting, CLEAN) == sentence
+
+
+def test_run_that_its_group_stopped_names_the_reason() -> None:
+    run = ended(stops=1)
+    run.task.group.stopped_because = "the lead process was lost (no reply)"
+    accounting = {"not_sent": 3, "reasons": {"not_sent": {"stopped": 3}}}
+    expected = "stopped, because the lead process was lost (no reply), after 2.5 s: 3 events not sent"
+    assert why_partial(run, accounting, CLEAN) == expected
 
 
 def test_lost_session_without_unsent_events_is_not_partial() -> None:

@@ -6,8 +6,8 @@
 -- - ended: committed, rolled back, deadlock, left open (the session ended first), or tape ended.
 --
 -- Input: the views tape_events and tape_sessions; the tables workload_digests and found_transactions
--- (schemas/transactions.sql); the macros executes, has_action and rolled_back. Makes: the tables workload_tx and
--- workload_events.
+-- (schemas/transactions.sql); the macros executes, resets_session, has_action and rolled_back. Makes: the tables
+-- workload_tx and workload_events.
 --
 -- Run by hand, on small examples of the tables that `querytape inspect` makes:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
@@ -22,14 +22,16 @@ CREATE OR REPLACE TABLE workload_tx AS
 SELECT row_number() OVER (ORDER BY f.session, f.first_seq) AS tx, f.session, f.first_seq, f.last_seq,
     CASE
         WHEN f.end_seq IS NULL THEN CASE WHEN s.quit_seen THEN 'left open' ELSE 'tape ended' END
+        WHEN resets_session(e.command) THEN 'left open'
         WHEN rolled_back(e.errno) THEN 'deadlock'
         WHEN has_action(e.actions, 'rollback') THEN 'rolled back'
         ELSE 'committed'
     END AS ended,
     coalesce(e.start_ns + coalesce(e.duration_ns, 0), s.last_ns) AS end_ns
 FROM found_transactions AS f
-LEFT JOIN (SELECT session, seq, start_ns, duration_ns, actions, errno FROM tape_events WHERE class IS NOT NULL) AS e
-    ON f.session = e.session AND f.end_seq = e.seq
+LEFT JOIN (
+    SELECT session, seq, start_ns, duration_ns, actions, errno, command FROM tape_events WHERE class IS NOT NULL OR resets_session(command)
+) AS e ON f.session = e.session AND f.end_seq = e.seq
 LEFT JOIN tape_sessions AS s ON f.session = s.session;
 
 CREATE OR REPLACE TABLE workload_events AS

@@ -2,7 +2,7 @@
 -- Which writes, locking reads and commits have no answer? They are the last statements of a session that was ended by a
 -- KILL, by its client or by the end of the tape. Columns: session, seq, reason.
 --
--- - no_answer: the statement is inside a transaction that nothing ends. Its rows are rolled back in any case. If the
+-- - no_answer: the statement is inside a transaction that only the end of its session ends. Its rows are rolled back in any case. If the
 --   statement were sent, it would take locks that it may never have got on the tape.
 -- - NULL: a commit, or a write outside of a transaction. It is unknown whether it was executed. Under LOCK TABLES the
 --   reason is also NULL, because the changes may not be rolled back.
@@ -28,5 +28,9 @@ WITH silent AS (
 SELECT e.session, e.seq, CASE WHEN t.session IS NOT NULL AND NOT coalesce(s.locks_tables, false) THEN 'no_answer' END AS reason
 FROM silent e
 JOIN sessions s ON e.session = s.session AND e.seq > coalesce(s.answered, 0)
-LEFT JOIN (FROM found_transactions WHERE end_seq IS NULL) t ON e.session = t.session AND e.seq >= t.first_seq
+LEFT JOIN (
+    SELECT x.* FROM found_transactions x
+    LEFT JOIN tape_events q ON x.session = q.session AND x.end_seq = q.seq
+    WHERE x.end_seq IS NULL OR resets_session(q.command)
+) t ON e.session = t.session AND e.seq BETWEEN t.first_seq AND t.last_seq
 WHERE reason IS NOT NULL OR e.class <> 'read'

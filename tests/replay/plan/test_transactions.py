@@ -286,6 +286,8 @@ def test_deadlock_needs_two_sessions_with_overlapping_writes(
         ({"next": ("UPDATE t SET n = 4",)}, [3, 4], 0),  # the client does not wait for answers
         ({"next": ("COMMIT",)}, [], 2),
         ({"next": ("COMMIT",), "answered": True}, [], 0),  # the session continued, so only the answer is lost
+        ({"ends": "quit"}, [3], 0),  # this end is on the tape
+        ({"ends": "reset_connection"}, [3], 0),
         ({"ordered": False}, [], 0),
     ],
 )
@@ -295,7 +297,7 @@ def test_writes_of_an_ended_session_are_left_out(
     """With `--order commit`, the end of a session rolls back its open transaction. Other unanswered writes are sent,
     and a note contains their number.
     """
-    begins, behind = change.pop("begins", "BEGIN"), change.pop("next", ())
+    begins, behind, ends = change.pop("begins", "BEGIN"), change.pop("next", ()), change.pop("ends", None)
     source, ordered, is_answered = (
         change.pop("source", "packets"),
         change.pop("ordered", True),
@@ -311,6 +313,7 @@ def test_writes_of_an_ended_session_are_left_out(
             {"statement": text, "class": kinds.get(text, "write"), **(answer if is_answered else silent)}
             for text in behind
         ),
+        *([{"command": ends, "statement": None, "class": None}] if ends else []),
         {"session": 2, "statement": "UPDATE t SET n = 3", "class": "write", **answer},
     ]
     rules = Rules(allow_writes=True, allowed=frozenset({"lock_tables"}), commit_order=ordered)
