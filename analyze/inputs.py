@@ -29,7 +29,7 @@ class Share:
     tapes: tuple[str, ...] = ()
 
     def condition(self) -> str:
-        """Return the SQL condition for the sessions of the share, in tables of which `part_of` has no part."""
+        """Return the SQL condition for the sessions of the share. A share of tapes needs no condition."""
         if self.of == 1 or self.tapes:
             return "true"
         return f"hash(session::BIGINT, {self.seed}) % {self.of} = {self.number}" if self.of else "false"

@@ -35,14 +35,11 @@ WITH executed AS (
         e.seq <= x.last_seq AS inside, x.first_seq, x.end_seq, x.end_seq IS NULL AS open
     FROM executed e
     ASOF LEFT JOIN found_transactions x ON e.session = x.session AND e.seq >= x.first_seq
-), quits AS (
-    SELECT session, max(start_ns) AS quit_ns FROM tape_events WHERE command = 'quit' GROUP BY session
-), active AS ( -- periods in which a session may hold locks; an open transaction lasts until its session ends
+), active AS ( -- periods in which a session may hold locks
     SELECT session, min(from_ns) AS from_ns,
-        CASE WHEN any_value(open) THEN coalesce(any_value(quit_ns), 4611686018427387904)
+        CASE WHEN any_value(open) THEN 4611686018427387904
             ELSE max(CASE WHEN seq = end_seq THEN start_ns ELSE next_ns END) + getvariable('precision_ns') END AS to_ns
     FROM placed
-    LEFT JOIN quits USING (session)
     WHERE inside
     GROUP BY session, first_seq
     UNION ALL BY NAME

@@ -147,9 +147,8 @@ def test_drivers_finish_after_the_lead_was_killed_and_collect_adds_their_parts(h
     assert balanced(work / "a.run")["executed"] == EVENTS
 
 
-@pytest.mark.long
-def test_killed_driver_is_replaced_on_its_host(hosts: SshServer, shop: Server) -> None:
-    """The lost driver leaves its part on the host. The new driver delivers its part."""
+def slow_run(hosts: SshServer, shop: Server) -> "tuple[subprocess.Popen[str], Path]":
+    """Start a replay of half a minute that replaces lost drivers. Return its process and its run after some rows."""
     work = hosts.folder.parent / "work"
     shutil.rmtree(work / "primes.set")
     shutil.rmtree(work / "primes.tape")
@@ -158,8 +157,14 @@ def test_killed_driver_is_replaced_on_its_host(hosts: SshServer, shop: Server) -
         shutil.rmtree(hosts.home(host) / "primes.set")
         shutil.copytree(work / "primes.set", hosts.home(host) / "primes.set")
     process = lead(hosts, shop, "--drivers", "ssh:one,two,three", "--on-driver-lost", "resume")
-    run = work / "a.run"
     wait_until(lambda: sum(written(shop).values()) > 30, "some rows")
+    return process, work / "a.run"
+
+
+@pytest.mark.long
+def test_killed_driver_is_replaced_on_its_host(hosts: SshServer, shop: Server) -> None:
+    """The lost driver leaves its part on the host. The new driver delivers its part."""
+    process, run = slow_run(hosts, shop)
     victim = json.loads((run / "run.json").read_text())["drivers"][1]
     os.kill(victim["pid"], signal.SIGKILL)
     out, said = process.communicate(timeout=BOUND_S)
@@ -176,16 +181,7 @@ def test_killed_driver_is_replaced_on_its_host(hosts: SshServer, shop: Server) -
 @pytest.mark.long
 def test_lead_ends_if_no_host_can_start_a_new_driver(hosts: SshServer, shop: Server) -> None:
     """All drivers are killed at once, and two hosts have lost the set. The third host has its new driver."""
-    work = hosts.folder.parent / "work"
-    shutil.rmtree(work / "primes.set")
-    shutil.rmtree(work / "primes.tape")
-    prime_set(work, 3, gap_ns=400 * MS)
-    for host in HOSTS:
-        shutil.rmtree(hosts.home(host) / "primes.set")
-        shutil.copytree(work / "primes.set", hosts.home(host) / "primes.set")
-    process = lead(hosts, shop, "--drivers", "ssh:one,two,three", "--on-driver-lost", "resume")
-    run = work / "a.run"
-    wait_until(lambda: sum(written(shop).values()) > 30, "some rows")
+    process, run = slow_run(hosts, shop)
     for host in ("one", "two"):
         shutil.rmtree(hosts.home(host) / "primes.set")
     for driver in json.loads((run / "run.json").read_text())["drivers"]:
