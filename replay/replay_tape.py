@@ -22,7 +22,7 @@ from .follow import Growing, Pieces, check_follow, first_piece, late_start
 from .observe.host import Host, SshHost, local_process, pid_file
 from .observe.schema_facts import keep_schema_facts, tape_schemas
 from .options import ReplayOptions
-from .plan.catalog import Catalog, read_catalog
+from .plan.catalog import Catalog, created_by, read_catalog
 from .plan.make_plan import PlanRequest, make_plan
 from .plan.overrides import source_steps
 from .plan.rules import Plan
@@ -88,7 +88,7 @@ def checked(
         options = replace(options, target=options.target.settled(con))
         facts, clock = gather(con), read_clock(con)
         read_target = read_target_facts(options)
-        catalog = read_catalog(con) if rules.commit_order or rules.overrides.ids else None
+        catalog = read_catalog(con, created_by(tape)) if rules.commit_order or rules.overrides.ids else None
     group.connected(facts)
     options = options.with_steps(source_steps(tape.info), catalog.steps if catalog else None)
     check_logins(options, folder)

@@ -237,7 +237,7 @@ static void update_word(struct reader *r)
 {
     if (r->previous == QT_K_key || r->previous == QT_K_for) {
         at_hand(r)->list = 0;
-    } else if (r->previous != QT_K_on && r->first != QT_K_grant && r->first != QT_K_revoke) {
+    } else if (r->previous != QT_K_on && !r->on_table) {
         at_hand(r)->list = 1;
         r->expect = 1;
     }
@@ -285,7 +285,7 @@ static void leading_word(struct reader *r, int k)
         break;
     case QT_K_insert:
     case QT_K_replace:
-        r->expect = r->previous != QT_K_or && r->first != QT_K_grant && r->first != QT_K_revoke ? 2 : 0;
+        r->expect = r->previous != QT_K_or && !r->on_table ? 2 : 0;
         break;
     case QT_K_table:
     case QT_K_tables:

@@ -20,7 +20,7 @@ from ..checks.logins import check_logins
 from ..checks.preflight import Finding, check_tape, check_together
 from ..observe.ticks import process_cpu_ns
 from ..options import ReplayOptions
-from ..plan.catalog import read_catalog
+from ..plan.catalog import created_by, read_catalog
 from ..plan.make_plan import PlanRequest
 from ..replay_tape import common_collations, keep_facts, open_hosts, opened, read_target_facts, refuse
 from ..run import DriversEnd, EndedRun, RunLogs
@@ -213,7 +213,7 @@ class Lead(Gathering):
         room = folder.spill / "order"
         room.mkdir()
         with closing(self.options.target.connect(self.options.connect_timeout_s)) as con:
-            catalog = read_catalog(con)
+            catalog = read_catalog(con, created_by(self.tape))
         known = common_collations(facts, read_target)
         rules = self.options.rules()
         request = PlanRequest(self.tape, rules, room, room, catalog, known, span=lambda first, last: self.span)

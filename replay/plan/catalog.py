@@ -3,18 +3,25 @@
 
 Tables are compared by name without their schema. Views, routines and triggers may touch tables that the statement does
 not name. A write may also name no table. Such statements wait for all tables.
+
+The views, routines, triggers and foreign keys are those of the target and those that the tape creates. An object counts
+for the whole tape, even before the tape creates it.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
+import duckdb
 import pymysql
 from pymysql.connections import Connection
 
-from ...common.errors import TargetError
+from ...common.duck import plain_reason, small_database
+from ...common.errors import InputError, TargetError
 from ...common.groups import join_pairs
+from ...schemas import Folder
 from ...servers.target import fault_text
 from .overrides import STEPS, id_steps
 
@@ -31,6 +38,12 @@ EVENTS = {
     "delete": ("delete",),
 }
 DYNAMIC = frozenset({"prepare", "immediate"})  # words of dynamic SQL in a routine
+# Matches a normalised CREATE or ALTER, and finds the kind of its object and the events of a trigger.
+DEFINES = re.compile(
+    r"(?:create|alter) (?:(?!\b(?:table|index|event)\b).)*?"
+    r"\b(?:(view|procedure|function)\b|trigger\b.*?\b(?:before|after)((?: \w+)+?) on\b)"
+)
+NUMBERED = re.compile(r"\bauto_increment\b(?! =)|\bserial\b")  # a column that generates ids, not the next id
 
 
 @dataclass(frozen=True)
@@ -54,8 +67,64 @@ class Catalog:
     touches: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
-def read_catalog(con: "Connection[Any]") -> Catalog:
-    """Return the objects of the target that the account may see. Raises TargetError."""
+@dataclass(frozen=True)
+class Objects:
+    """Objects in lower case, as the queries of `read_catalog` return them.
+
+    - `views` and `routines`: (name, text). `triggers`: (table, event, text).
+    - `keys`: (table, referenced table, whether the key may lead into another schema: 1 or 0).
+    - `numbering`: tables that generate ids. `tables`: tables that the texts may contain.
+    """
+
+    views: Sequence[tuple[str, ...]] = ()
+    routines: Sequence[tuple[str, ...]] = ()
+    triggers: Sequence[tuple[str, ...]] = ()
+    keys: Sequence[tuple[str, ...]] = ()
+    numbering: Set[str] = frozenset()
+    tables: Set[str] = frozenset()
+
+
+def created_objects(digests: Iterable[tuple[str, Sequence[str] | None, Sequence[str] | None]]) -> Objects:
+    """Return the objects that the DDL of a tape creates.
+
+    `digests`: (normalised text, named tables, called routines) of each digest of class ddl. The first name of a
+    CREATE is the created object, or the table of a trigger.
+    """
+    views, routines, triggers, keys = [], [], [], []
+    numbering, tables = set[str](), set[str]()
+    for text, named, calls in digests:
+        names = [bare(name) for name in named or ()]
+        made = DEFINES.match(text)
+        if made and made[1] in ("procedure", "function"):
+            routines += [(bare(name), text) for name in (calls or ())[:1]]
+        elif made and names:
+            tables.update(names)
+            views += [(names[0], text)] if made[1] == "view" else []
+            triggers += [(names[0], event, text) for event in (made[2] or "").split() if event in EVENTS]
+        elif names:
+            numbering.update(names[:1] if NUMBERED.search(text) else ())
+            schemas = {tuple(parts_of(name)[:-1]) for name in named or ()}
+            if "references" in WORD.findall(text):
+                keys += [(names[0], name, str(int(len(schemas) > 1))) for name in names[1:]]
+    return Objects(tuple(views), tuple(routines), tuple(triggers), tuple(keys), frozenset(numbering), frozenset(tables))
+
+
+def created_by(tape: Folder) -> Objects:
+    """Return the objects that a tape creates. Raises InputError if the tape is damaged."""
+    ddl = f"SELECT normalized, tables, calls FROM {tape.source('digests')} WHERE class = 'ddl' ORDER BY digest"
+    try:
+        with closing(small_database()) as con:
+            return created_objects(con.execute(ddl).fetchall())
+    except duckdb.Error as error:
+        raise InputError(f"{tape.path}: cannot read the tape: {plain_reason(error)}") from error
+
+
+def read_catalog(con: "Connection[Any]", created: Objects | None = None) -> Catalog:
+    """Return the objects of the target that the account may see, and those that the tape creates. Raises TargetError.
+
+    `created`: the objects that the tape creates.
+    """
+    own = created or Objects()
 
     def names(sql: str) -> list[tuple[str, ...]]:
         try:
@@ -67,30 +136,36 @@ def read_catalog(con: "Connection[Any]") -> Catalog:
 
     where = f"NOT IN {OWN}"
     views = names(f"SELECT TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA {where}")
+    views += own.views
     routines = names(
         "SELECT ROUTINE_NAME, COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES"
         f" WHERE ROUTINE_SCHEMA {where}"
     )
+    routines += own.routines
     triggers = names(
         "SELECT EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT FROM information_schema.TRIGGERS"
         f" WHERE TRIGGER_SCHEMA {where}"
     )
+    triggers += own.triggers
     keys = names(
         "SELECT TABLE_NAME, REFERENCED_TABLE_NAME, CONSTRAINT_SCHEMA <> UNIQUE_CONSTRAINT_SCHEMA"
         " FROM information_schema.REFERENTIAL_CONSTRAINTS"
         f" WHERE CONSTRAINT_SCHEMA {where}"
     )
+    keys += own.keys
     numbering = names(
         "SELECT DISTINCT TABLE_NAME FROM information_schema.COLUMNS"
         f" WHERE TABLE_SCHEMA {where} AND EXTRA LIKE '%auto_increment%'"
     )
+    numbering += [(name,) for name in sorted(own.numbering)]
     listed = (
         names(f"SELECT DISTINCT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA {where}")
         if views or triggers
         else []
     )
     behind = [(row[0], row[1]) for row in views] + [(row[0], row[2]) for row in triggers]
-    touches = touched_tables(behind, {row[0] for row in listed}, {row[0] for row in routines})
+    tables = {row[0] for row in listed} | own.tables
+    touches = touched_tables(behind, tables, {row[0] for row in routines})
     bodies = [(f"call {name}", text) for name, text in routines]
     bodies += [(f"{event} {table}", text) for table, event, text in triggers]
     hidden, generating = hidden_inserts(bodies, {row[0] for row in numbering}, [(row[0], row[1]) for row in views])

@@ -106,11 +106,17 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     con.execute(f"SET VARIABLE overlap_ns = {OVERLAP_NS}")
     con.execute(f"SET VARIABLE long = {FACT_LONG}")
     con.execute(f"SET VARIABLE last = {FACT_LAST}")
+    con.execute(f"SET VARIABLE locks = {FACT_LOCKS}")
+    con.execute(f"SET VARIABLE own = {FACT_OWN}")
+    con.execute(f"SET VARIABLE reads = {FACT_READS}")
+    con.execute(f"SET VARIABLE asks = {USE_ASKS}")
+    con.execute(f"SET VARIABLE first_table = {TABLE_FIRST}")
+    con.execute("CREATE OR REPLACE TEMP TABLE later_uses (session BIGINT, seq BIGINT, later_no BIGINT)")
     con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {load_sql(__package__, 'order_events.sql')}")
     _write_order(con, plan, tables, uses, times)
     if called and not arrivals and (at_once := con.execute(COUNT_CALLS).fetchall()[0][0]):
         plan.order_notes.append(CALLS_AT_ONCE.format(plural(at_once, "CALL")))
-    con.execute("DROP VIEW order_events; DROP TABLE all_events")
+    con.execute("DROP VIEW order_events; DROP TABLE all_events; DROP TABLE later_uses")
     raise_memory(con, plan.memory_bytes)
     if arrivals:
         plan.order_notes.append(ONLY_ARRIVALS)
@@ -134,6 +140,7 @@ def _write_order(
     elif exclusive:
         exclusive.add(TABLE_UNKNOWN)
     unknown = any(TABLE_UNKNOWN in of_digest.get(digest, ()) for digest, _, _ in taken)
+    uses = _with_later_uses(con, uses)
     events = con.sql("FROM order_events ORDER BY lo_ns, session, seq")
     swept = sweep_commits(
         *(events, uses, tables),
@@ -146,6 +153,18 @@ def _write_order(
         writer.register("swept", swept)
         write_parquet(writer, "FROM swept", plan.order)
         writer.unregister("swept")
+
+
+def _with_later_uses(con: duckdb.DuckDBPyConnection, uses: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Give each first plain read of a transaction the tables of DDL that the transaction uses later (rule 11).
+
+    Such a read gets a new digest number in the table `later_uses`. Return the uses of all digest numbers.
+    """
+    con.execute("CREATE OR REPLACE TEMP TABLE known_uses (digest_no INTEGER, table_no INTEGER, what INTEGER)")
+    insert_rows(con, "known_uses", uses)
+    more = con.execute(load_sql(__package__, "order_later_uses.sql")).fetchall()
+    con.execute("DROP TABLE known_uses; DROP TABLE reads_with_more")
+    return uses + [(int(digest), int(table), int(what)) for digest, table, what in more]
 
 
 def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> str:

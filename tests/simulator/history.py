@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from .server import BEGINNINGS, CHANGED, COMMITS, ENDING, ENDS, LOCKS, Server, Statement
+from .server import BEGINNINGS, CHANGED, COMMITS, ENDING, ENDS, LOCKS, REDEFINED, Server, Statement
 
 Unit = list[Statement]  # a transaction, or a single statement outside a transaction
 TABLES = 2
@@ -156,7 +156,7 @@ class _Source:
             client.waiting = None
             self.waits.pop(event.transaction, None)
             event.granted, event.answer = now, found
-            if found is CHANGED:
+            if found in (CHANGED, REDEFINED):
                 event.victim = True
                 self.end(now, event)
             elif client.inside or event.statement.kind in ("lock_tables", "share_tables"):

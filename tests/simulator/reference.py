@@ -49,6 +49,11 @@ class Seen:
         return self.event.statement.kind
 
     @property
+    def reads(self) -> bool:
+        """Return whether the event reads without locks. A statement that ended its transaction did not read."""
+        return self.kind == "read" and not self.ends
+
+    @property
     def adds(self) -> bool:
         """Return whether the event adds rows. Other locking events use existing rows."""
         return self.kind == "insert"
@@ -70,6 +75,8 @@ class Reference:
             if seen.inside or (self._shares(seen) and seen.transaction is not None):
                 self.held[seen.table].append(seen)
                 self.tables[seen.transaction].add(seen.table)
+            for table in self._redefined_later(seen) - {seen.table}:
+                self.held[table].append(seen)
         self._find_moments()
         self.marks = self._find_marks()
         self.numbers: dict[tuple[int, int], dict[Key, int]] = defaultdict(dict)  # by number and part of an event
@@ -93,7 +100,7 @@ class Reference:
         return found
 
     def _shares(self, seen: Seen) -> bool:
-        return seen.kind == "read" and seen.table in self.whole
+        return seen.reads and seen.table in self.whole
 
     def _closed(self, table: int) -> list[Seen]:
         return [seen for tx, seen in self.ended.items() if table in self.tables[tx]]
@@ -179,6 +186,8 @@ class Reference:
                 mark(seen.table, ADDS, seen.granted, seen)
             if (seen.inside and seen.table in self.long | self.whole) or self._shares(seen):
                 mark(seen.table, LOCKS, seen.high, seen)
+            for table in self._redefined_later(seen) - {seen.table}:
+                mark(table, LOCKS, seen.high, seen)
         return marks
 
     def _before(self, key: Key, until: int) -> int:
@@ -199,14 +208,14 @@ class Reference:
         elif seen.kind in ("get", "release"):
             until = seen.high if seen.kind == "get" else seen.low
             waits[USER_LOCKS, COMMITS] = self._before((USER_LOCKS, COMMITS), until)
-        elif seen.kind == "read":
+        elif seen.reads:
             began = min(seen.high - 1, max(seen.low, seen.start) if self.seconds else seen.low)
             for each in self._tables_of_read(seen):
                 visible = [
                     n for n, (*_, mark) in enumerate(self.marks[each, COMMITS], 1) if self._visible(mark) <= began
                 ]
                 waits[each, COMMITS] = max(visible, default=0)
-            for each in self._locked_later(seen):
+            for each in self._locked_later(seen) | self._redefined_later(seen):
                 waits[each, COMMITS] = max(waits.get((each, COMMITS), 0), self._before((each, COMMITS), seen.high))
             if self._shares(seen) and seen.transaction is not None:
                 waits[table, COMMITS] = max(waits[table, COMMITS], self._before((table, COMMITS), seen.high))
@@ -221,16 +230,22 @@ class Reference:
 
     def _tables_of_read(self, seen: Seen) -> set[int]:
         later = self._after_first_read(seen)
-        return {seen.table, *(other.table for other in later if other.kind == "read" or other.inside)}
+        return {seen.table, *(other.table for other in later if other.reads or other.inside)}
 
     def _locked_later(self, seen: Seen) -> set[int]:
         return {other.table for other in self._after_first_read(seen) if other.inside}
+
+    def _redefined_later(self, seen: Seen) -> set[int]:
+        """Return the tables of DDL from which a transaction reads or locks rows after its first plain read."""
+        later = self._after_first_read(seen) if seen.reads else []
+        tables = {other.table for other in later if other.reads or (other.inside and not other.adds)}
+        return tables & {other.table for other in self.events if other.kind == "alter"}
 
     def _after_first_read(self, seen: Seen) -> list[Seen]:
         if seen.transaction is None:
             return []
         same = [other for other in self.events if other.transaction == seen.transaction]
-        if any(other.kind == "read" and other.seq < seen.seq for other in same):
+        if any(other.reads and other.seq < seen.seq for other in same):
             return []
         return [other for other in same if other.seq > seen.seq]
 

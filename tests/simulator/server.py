@@ -15,6 +15,7 @@ COMMITS = ("commit", "xa_commit")
 ENDS = (*COMMITS, "rollback", "xa_rollback")
 MODULUS = 2**61 - 1
 CHANGED = ("error 1020",)
+REDEFINED = ("error 1412",)
 # Locks of a table: by readers, by writers, by LOCK TABLES READ, and by statements that need the whole table.
 READS, WRITES, SHARED, WHOLE = "reads", "writes", "shared", "whole"
 TABLE_LOCKS = {
@@ -81,6 +82,8 @@ class Server:
     user_locks: dict[int, int] = field(default_factory=dict)  # for each lock name, the session that holds the lock
     tables: dict[int, dict[int, str]] = field(default_factory=dict)  # for each table, the transactions and their locks
     wanted: dict[int, dict[int, str]] = field(default_factory=dict)  # transactions that wait for a whole table
+    altering: dict[int, int] = field(default_factory=dict)  # for each open ALTER, its table
+    altered: dict[int, int] = field(default_factory=dict)  # for each table, the number of commits after its last ALTER
     kept: set[int] = field(default_factory=set)  # transactions whose table locks stay until UNLOCK TABLES
     savepoints: dict[int, int] = field(default_factory=dict)  # number of writes before each savepoint
 
@@ -108,7 +111,12 @@ class Server:
         if statement.kind == "alter":
             for place in [place for place in self.rows if place[0] == statement.table]:
                 self._write(transaction, place, ((self.rows[place] or 0) * 1_000_003 + number) % MODULUS)
+            self.altering[transaction] = statement.table
             return ("altered",)
+        if statement.kind != "insert" and self.altered.get(statement.table, 0) > self.opened.get(
+            transaction, self.commits
+        ):
+            return REDEFINED
         if statement.kind == "read":
             return self._read(transaction, statement)
         if statement.kind == "insert":
@@ -169,6 +177,8 @@ class Server:
     def commit(self, transaction: int) -> None:
         """End a transaction and keep its writes."""
         self.commits += 1
+        if transaction in self.altering:
+            self.altered[self.altering.pop(transaction)] = self.commits
         for place, _, _ in self.undo.get(transaction, []):
             self.changed[place] = self.commits
             if self.rows.get(place) is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .history import Event, History
-from .server import BEGINNINGS, COMMITS, ENDS, Server
+from .server import BEGINNINGS, COMMITS, ENDS, REDEFINED, Server
 
 Counts = dict[int, int]  # for each place, a number of commits
 
@@ -168,7 +168,7 @@ class _Run:
                 self.server.commit(event.transaction)
                 self._wake()
             if found != event.answer:
-                if kind == "read" or (kind in ("lock", "share") and not event.inside):
+                if found != REDEFINED and (kind == "read" or (kind in ("lock", "share") and not event.inside)):
                     self.outcome.reads += 1
                 else:
                     self.outcome.answers.append(f"{event.number} {event.statement}: {event.answer} became {found}")

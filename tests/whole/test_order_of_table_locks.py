@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The order of commits next to DDL, LOCK TABLES, triggers and views. No wait is broken. Times are in milliseconds."""
 
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,13 @@ from ..conftest import ServerFactory
 
 REPEATS = 3
 TABLES = ("a", "b", "c", "total")
-CLASSES = {"select": "read", "alter": "ddl", "lock": "admin", "update": "write"}  # the others: transaction
+CLASSES = {
+    "select": "read",
+    "alter": "ddl",
+    "create": "ddl",
+    "lock": "admin",
+    "update": "write",
+}  # the others: transaction
 Statement = tuple[int, float, float, str]  # session, begin, end, text
 # Each case is a history that is possible on a server: every statement that waited for a lock got it.
 CASES: dict[str, list[Statement]] = {
@@ -75,6 +82,24 @@ CASES: dict[str, list[Statement]] = {
         (3, 3, 11, "begin"),
         (3, 11.5, 12, "commit"),
     ],
+    "transaction that reads a table after DDL": [
+        (1, 0, 20, "alter table b add column m int"),
+        (2, 1, 2, "begin"),
+        (2, 18, 19, "select * from a"),
+        (2, 22, 23, "select * from b"),
+        (2, 24, 25, "update b set n = n + 1 where id = 1"),
+        (2, 26, 27, "commit"),
+    ],
+    "transaction that changes a table after DDL": [
+        (3, 0, 1, "begin"),
+        (3, 2, 3, "update a set n = n + 1 where id = 1"),
+        (3, 4, 5, "commit"),
+        (1, 0, 20, "alter table b add key (n)"),
+        (2, 1, 2, "begin"),
+        (2, 18, 30, "select * from a"),
+        (2, 32, 33, "update b set n = n + 1 where n > 0"),
+        (2, 34, 35, "commit"),
+    ],
 }
 
 
@@ -99,6 +124,32 @@ ENDINGS: dict[str, tuple[list[Statement], list[int]]] = {
             (3, 13, 14, "update a set n = n * 3 where id = 1"),
         ],
         [(1 + 7) * 3, 2],
+    ),
+}
+
+
+# Histories in which the tape creates the trigger or the view, and the rows of `a` after them.
+CREATED: dict[str, tuple[list[Statement], list[int]]] = {
+    "a trigger": (
+        [
+            (1, 0, 1, "create trigger b_u after update on b for each row update a set n = n * 3 + new.id where id = 1"),
+            (2, 10, 11, "begin"),
+            (2, 12, 13, "update a set n = n * 2 + 1 where id = 1"),
+            (3, 14, 30, "update b set n = n + 1 where id = 1"),
+            (2, 20, 21, "commit"),
+            *((2 + n % 2, 40 + n, 40.5 + n, f"update {'ab'[n % 2]} set n = n * 2 + 1 where id = 1") for n in range(8)),
+        ],
+        [reduce(lambda n, k: n * 3 + 1 if k % 2 else n * 2 + 1, range(8), (1 * 2 + 1) * 3 + 1), 2],
+    ),
+    "a view": (
+        [
+            (1, 0, 1, "create view w as select * from a"),
+            *(
+                (2 + n % 3, 10 + n, 10.5 + n, f"update {'aw'[n % 2]} set n = n * 2 + {n} where id = 1")
+                for n in range(12)
+            ),
+        ],
+        [reduce(lambda n, k: n * 2 + k, range(12), 1), 2],
     ),
 }
 
@@ -147,6 +198,15 @@ def test_no_wait_is_broken_next_to_table_locks(
     case: str, kind: str, server_factory: ServerFactory, tmp_path: Path
 ) -> None:
     replay_case(server_factory(kind), tmp_path, CASES[case])
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+@pytest.mark.parametrize("case", CREATED)
+def test_rows_are_equal_if_the_tape_creates_what_hides_tables(
+    case: str, kind: str, server_factory: ServerFactory, tmp_path: Path
+) -> None:
+    statements, rows = CREATED[case]
+    assert replay_case(server_factory(kind), tmp_path, statements) == [[(row,) for row in rows]] * REPEATS
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])

@@ -8,7 +8,16 @@ import pytest
 from querytape.common.errors import TargetError
 from querytape.common.groups import join_pairs
 from querytape.native.bindings.statements import Normalizer
-from querytape.replay.plan.catalog import Catalog, hidden_inserts, may_set_off, read_catalog, tables_of, touched_tables
+from querytape.replay.plan.catalog import (
+    Catalog,
+    Objects,
+    created_objects,
+    hidden_inserts,
+    may_set_off,
+    read_catalog,
+    tables_of,
+    touched_tables,
+)
 from querytape.schemas import ACTIONS
 
 
@@ -119,6 +128,75 @@ def test_catalog_of_the_target_is_read() -> None:
     assert catalog.across == {catalog.together["home"]}
     with pytest.raises(TargetError, match=r"cannot list the target's tables: .*SELECT command denied"):
         read_catalog(cast(Any, AnsweringTarget({"fails": []})))
+
+
+def created(*statements: str) -> Objects:
+    """Return the objects that statements create."""
+    normalizer = Normalizer()
+    texts = [text.encode() for text in statements]
+    return created_objects((normalizer.normalize(text).text, *normalizer.names(text)) for text in texts)
+
+
+HIDING = [
+    ("CREATE TRIGGER c_u AFTER UPDATE ON c FOR EACH ROW UPDATE total SET n = n + 1 WHERE id = NEW.id", "c", {"total"}),
+    (
+        "create or replace definer=root@localhost trigger if not exists `db`.`t` before insert or delete on `db`.`My c`"
+        " for each row begin insert into audit values (new.id); delete from audit2; end",
+        "my c",
+        {"audit", "audit2"},
+    ),
+    ("create view V as select * from b join d.e using (id)", "v", {"b", "e"}),
+    ("create definer=current_user() sql security invoker view w (a) as select * from b", "w", {"b"}),
+    ("alter algorithm=merge view w as select * from z", "w", {"z"}),
+    ("create trigger t after update on x for each row call p(1)", "x", None),
+    ("create trigger t after update on x for each row execute immediate 'select 1'", "x", None),
+    ("create procedure p(a int) update t set n = a", "p", None),
+    ("create or replace function f(a int) returns int deterministic return (select max(n) from t)", "f", None),
+]
+
+
+@pytest.mark.parametrize(("statement", "name", "behind"), HIDING)
+def test_objects_that_the_tape_creates_hide_tables(statement: str, name: str, behind: set[str] | None) -> None:
+    """They are treated like those of the target."""
+    target = AnsweringTarget({"ROUTINES": [("p", "INSERT INTO items VALUES (1)")]})
+    catalog = read_catalog(cast(Any, target), created(statement))
+    assert name in catalog.opaque
+    assert catalog.touches.get(name) == (None if behind is None else {name, *behind})
+
+
+def test_a_trigger_of_the_tape_on_a_view_of_the_target_counts() -> None:
+    target = AnsweringTarget({"VIEWS": [("recent", "select * from `items`")], "TABLES": [("items",), ("recent",)]})
+    made = created("create trigger i_u after update on items for each row insert into log values (null)")
+    catalog = read_catalog(cast(Any, target), made)
+    assert catalog.touches["recent"] == {"recent", "items", "log"}
+
+
+def test_keys_and_generated_ids_of_created_tables_count() -> None:
+    statements = (
+        "create table child (id int auto_increment primary key, p int, foreign key (p) references parent(id))",
+        "alter table away add foreign key (p) references other.home(id)",
+        "create table plain (id int) auto_increment=7",
+        "create table copied as select * from plain",
+    )
+    catalog = read_catalog(cast(Any, AnsweringTarget({})), created(*statements))
+    assert set(catalog.numbering or ()) == {"child"}
+    assert catalog.together["child"] == catalog.together["parent"]
+    assert catalog.across == {catalog.together["home"]}
+    assert not catalog.opaque
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "alter table t add column view int",
+        "create index view on t (a)",
+        "create event e on schedule every 1 second do create or replace view v as select 1",
+        "create table t as select * from view",
+        "drop trigger c_u",
+    ],
+)
+def test_other_ddl_creates_no_hiding_objects(statement: str) -> None:
+    assert created(statement) == Objects()
 
 
 @pytest.mark.parametrize(
