@@ -180,7 +180,8 @@ enum qt_order_use {
     QT_USE_ADDS_ROWS = 2,
     QT_USE_TAKES_LOCK = 4,
     QT_USE_FREES_LOCK = 8,
-    QT_USE_LOOKS_AT_LOCK = 16
+    QT_USE_LOOKS_AT_LOCK = 16,
+    QT_USE_LATER = 32
 };
 
 enum qt_order_fact {

@@ -36,6 +36,21 @@ static struct qt_sweep_table *touched(const struct qt_sweep *s, const struct qt_
     return i == e->n_uses && s->unknown ? &s->table[QT_TABLE_ALL] : NULL;
 }
 
+/* Whether the event has a lock in its table `i`. A plain read has one only if others lock the whole table. */
+static int has_lock(const struct qt_sweep *s, const struct qt_event *e, int32_t i)
+{
+    return i == e->n_uses || e->held || s->table[e->uses[i].table].is_exclusive;
+}
+
+/* Returns whether two statements on `table` and on the tables of the event may need the same table. */
+static int uses_table(const struct qt_event *e, int32_t table)
+{
+    for (int32_t i = 0; i < e->n_uses; i++)
+        if (e->uses[i].table == table || e->uses[i].table == QT_TABLE_UNKNOWN || table == QT_TABLE_UNKNOWN)
+            return 1;
+    return 0;
+}
+
 void qt_sweep_at(struct qt_sweep *s, int64_t ns, enum qt_step step, struct qt_event *e, struct qt_tx *tx)
 {
     struct qt_point point = {.ns = ns, .type = (uint8_t)step, .event = e, .tx = tx};
@@ -88,8 +103,8 @@ static int64_t first_around(const struct qt_sweep *s, const struct qt_event *e, 
     const struct qt_sweep_table *t;
     for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++)
         for (size_t k = 0; k < t->n_holders; k++)
-            if (t->holder[k].ns > e->lo_ns && t->holder[k].ns <= until_ns && t->holder[k].end_ns >= until_ns &&
-                t->holder[k].ns < first)
+            if (t->holder[k].ns > (t->holder[k].later ? e->after_ns : e->lo_ns) && t->holder[k].ns <= until_ns &&
+                t->holder[k].end_ns >= until_ns && t->holder[k].ns < first)
                 first = t->holder[k].ns;
     return first;
 }
@@ -157,12 +172,15 @@ static void own_opens(struct qt_sweep *s, struct qt_event *e)
         t->own_open++;
         t->whole_open += e->exclusive;
     }
+    s->n_whole += e->exclusive;
+    e->after_ns = e->lo_ns;
 }
 
 static void own_closes(struct qt_sweep *s, struct qt_event *e)
 {
     struct qt_sweep_table *t;
     qt_list_remove(&s->own, e);
+    s->n_whole -= e->exclusive;
     for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++) {
         if (--t->own_open == 0)
             t->n_held = 0;
@@ -214,14 +232,14 @@ static void add_open(struct qt_sweep *s, struct qt_sweep_table *t, struct qt_tx 
         t->open[t->n_open++] = tx;
 }
 
-static void note_holder(struct qt_sweep *s, struct qt_sweep_table *t, const struct qt_tx *tx, int64_t ns)
+static void note_holder(struct qt_sweep *s, struct qt_sweep_table *t, const struct qt_tx *tx, int64_t ns, uint8_t later)
 {
     for (size_t k = 0; k < t->n_holders; k++)
-        if (t->holder[k].tx == tx)
+        if (t->holder[k].tx == tx && t->holder[k].later == later)
             return;
     t->holder = qt_sweep_grown(s, t->holder, &t->holder_room, t->n_holders, sizeof *t->holder);
     if (t->n_holders < t->holder_room)
-        t->holder[t->n_holders++] = (struct qt_holder){ns, INT64_MAX, tx};
+        t->holder[t->n_holders++] = (struct qt_holder){ns, INT64_MAX, tx, later};
 }
 
 static void end_holder(struct qt_sweep_table *t, const struct qt_tx *tx, int64_t ns)
@@ -230,7 +248,6 @@ static void end_holder(struct qt_sweep_table *t, const struct qt_tx *tx, int64_t
         if (t->holder[k].tx == tx) {
             t->holder[k].end_ns = ns;
             t->holder[k].tx = NULL;
-            return;
         }
 }
 
@@ -238,9 +255,9 @@ static void locks_taken(struct qt_sweep *s, const struct qt_event *e, struct qt_
 {
     struct qt_sweep_table *t;
     for (int32_t i = 0; (t = touched(s, e, i)) != NULL; i++) {
-        if (t->whole_open > 0 && !tx->over)
-            note_holder(s, t, tx, e->hi_ns);
-        if (t->own_open == 0)
+        if (t->whole_open > 0 && !tx->over && has_lock(s, e, i))
+            note_holder(s, t, tx, e->hi_ns, i < e->n_uses && e->uses[i].later);
+        if (t->own_open == 0 || !e->held)
             continue;
         t->held_ns = qt_sweep_grown(s, t->held_ns, &t->held_room, t->n_held, sizeof *t->held_ns);
         if (t->n_held < t->held_room)
@@ -252,7 +269,8 @@ static void tx_opens(struct qt_sweep *s, struct qt_tx *tx, const struct qt_event
 {
     struct qt_sweep_table *t;
     for (int32_t i = 0; !tx->over && (t = touched(s, e, i)) != NULL; i++) /* over: it ended at the same moment */
-        add_open(s, t, tx);
+        if (has_lock(s, e, i) && (i == e->n_uses || !e->uses[i].later))
+            add_open(s, t, tx);
 }
 
 static void leave_open(struct qt_sweep_table *t, const struct qt_tx *tx)
@@ -274,8 +292,18 @@ static void close_table(struct qt_sweep_table *t, const struct qt_tx *tx, int64_
     }
 }
 
+/* Rule 11: notes that DDL was after a transaction that had locked the table before the DDL arrived. */
+static void note_end(const struct qt_sweep *s, const struct qt_tx *tx, int64_t ns)
+{
+    for (struct qt_event *e = s->own.first; s->n_whole > 0 && e != NULL; e = e->after)
+        for (size_t i = 0; e->exclusive && i < tx->n_used; i++)
+            if (tx->used[i].hi_ns <= e->lo_ns && uses_table(e, tx->used[i].table))
+                e->after_ns = ns;
+}
+
 static void tx_ends(struct qt_sweep *s, struct qt_tx *tx, int64_t ns)
 {
+    note_end(s, tx, ns);
     for (size_t i = 0; i < tx->n_used; i++)
         if (tx->used[i].held)
             close_table(table_of(s, tx->used[i].table), tx, ns);

@@ -32,7 +32,7 @@ struct swept {
     uint8_t *user_lock; /* by digest */
 };
 
-static const struct qt_use UNKNOWN = {QT_TABLE_UNKNOWN, 1, 1};
+static const struct qt_use UNKNOWN = {QT_TABLE_UNKNOWN, 1, 1, 0};
 
 static void take_row(struct swept *w)
 {
@@ -130,7 +130,8 @@ static int read_uses(struct swept *w, const struct qt_sweep_options *o, struct q
             w->user_lock[use->digest] |= (uint8_t)use->what;
             continue;
         }
-        w->uses[n++] = (struct qt_use){use->table, (use->what & QT_USE_ASKS) != 0, (use->what & QT_USE_ADDS_ROWS) != 0};
+        w->uses[n++] = (struct qt_use){use->table, (use->what & QT_USE_ASKS) != 0, (use->what & QT_USE_ADDS_ROWS) != 0,
+                                       (use->what & QT_USE_LATER) != 0};
         w->first_use[use->digest + 1] = n;
         s->table[use->table].adds |= (use->what & QT_USE_ADDS_ROWS) != 0;
         s->table[QT_TABLE_ALL].adds |= (use->what & QT_USE_ADDS_ROWS) != 0;

@@ -28,7 +28,7 @@ enum { QT_LAST_NS = 1000000000 }; /* assumed time from the arrival to the end of
 
 struct qt_use {
     int32_t table;
-    uint8_t asks, adds;
+    uint8_t asks, adds, later; /* later: only a later statement of the transaction uses the table */
 };
 
 struct qt_pair {
@@ -47,6 +47,7 @@ struct qt_event {
     int64_t session, seq, tape_ns;
     int64_t at_ns, lo_ns, hi_ns; /* at_ns: start or arrival */
     int64_t moment_ns;           /* own commit: the earliest moment that is still possible */
+    int64_t after_ns;            /* DDL: last end of a transaction that had locked a table before the DDL arrived */
     const struct qt_use *uses;
     int32_t n_uses;
     int32_t left;      /* unfinished points; 0 = the row is complete */
@@ -64,7 +65,7 @@ struct qt_event {
 /* A table that a transaction uses. */
 struct qt_used {
     int32_t table;
-    int64_t lo_ns;                          /* lo_ns of the first statement that locked the table */
+    int64_t hi_ns;                          /* hi_ns of the first statement that locked the table */
     uint8_t held, read_later, locked_later; /* later: after the first plain read */
 };
 
@@ -85,6 +86,7 @@ struct qt_tx {
 struct qt_holder {
     int64_t ns, end_ns;     /* end_ns: moment of its commit; INT64_MAX = still open */
     const struct qt_tx *tx; /* only compared; NULL when the transaction has ended */
+    uint8_t later;          /* the first read of the transaction, which uses the table later */
 };
 
 enum { QT_BLOCK_EVENTS = 256 };
@@ -124,6 +126,7 @@ enum qt_times { QT_BOTH, QT_ENDS, QT_ARRIVALS };
 struct qt_sweep {
     enum qt_times times;
     uint8_t unknown; /* at least one statement has unknown tables */
+    int32_t n_whole; /* number of undecided DDL statements */
     uint8_t failed;  /* memory ran out */
     int64_t now_ns;  /* all points before this time were already added */
     struct qt_sweep_table *table;

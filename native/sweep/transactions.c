@@ -112,7 +112,7 @@ static struct qt_used *used_of(struct qt_sweep *s, struct qt_tx *tx, int32_t tab
     tx->used = qt_sweep_grown(s, tx->used, &tx->used_room, tx->n_used, sizeof *tx->used);
     if (tx->n_used == tx->used_room)
         return NULL;
-    tx->used[tx->n_used] = (struct qt_used){.table = table};
+    tx->used[tx->n_used] = (struct qt_used){.table = table, .hi_ns = INT64_MAX};
     return &tx->used[tx->n_used++];
 }
 
@@ -137,9 +137,10 @@ void qt_sweep_note_tables(struct qt_sweep *s, struct qt_tx *tx, const struct qt_
         struct qt_used *used = used_of(s, tx, e->uses[i].table);
         if (used == NULL)
             return;
-        if ((e->held || s->table[used->table].is_exclusive) && !used->held) {
+        if (e->held || s->table[used->table].is_exclusive) {
+            if (!e->uses[i].later && used->hi_ns > e->hi_ns)
+                used->hi_ns = e->hi_ns;
             used->held = 1;
-            used->lo_ns = e->lo_ns;
         }
         if (tx->reader != NULL) {
             used->read_later |= !e->locks;

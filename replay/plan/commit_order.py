@@ -34,6 +34,7 @@ from ...schemas.names import (
     USE_ADDS_ROWS,
     USE_ASKS,
     USE_FREES_LOCK,
+    USE_LATER,
     USE_LOOKS_AT_LOCK,
     USE_TAKES_LOCK,
 )
@@ -54,6 +55,7 @@ USER_LOCKS = {
 }
 OVERLAP_NS = 1_000_000_000  # in ns; a longer statement did not spend all its time on lock waits
 WHOLE_SECONDS_NS = 1_000_000_000
+REDEFINED = 1412  # ER_TABLE_DEF_CHANGED
 FACTS = " + ".join(
     f"CASE WHEN {condition} THEN {bit} ELSE 0 END"
     for bit, condition in (
@@ -110,6 +112,7 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     con.execute(f"SET VARIABLE own = {FACT_OWN}")
     con.execute(f"SET VARIABLE reads = {FACT_READS}")
     con.execute(f"SET VARIABLE asks = {USE_ASKS}")
+    con.execute(f"SET VARIABLE later = {USE_LATER}")
     con.execute(f"SET VARIABLE first_table = {TABLE_FIRST}")
     con.execute("CREATE OR REPLACE TEMP TABLE later_uses (session BIGINT, seq BIGINT, later_no BIGINT)")
     con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {load_sql(__package__, 'order_events.sql')}")
@@ -180,11 +183,12 @@ def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> 
 def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Fill the table `gathered` with all events, including unsent events.
 
-    digest_no is NULL if the digest is unknown.
+    - digest_no: NULL if the digest is unknown.
+    - redefined: whether the event failed because the definition of a table was newer than the snapshot.
     """
     con.execute(
         "CREATE OR REPLACE TEMP TABLE gathered (session BIGINT, seq BIGINT, tape_ns BIGINT, start_ns BIGINT,"
-        " duration_ns BIGINT, command VARCHAR, digest_no INTEGER, facts BIGINT, sent BOOLEAN)"
+        " duration_ns BIGINT, command VARCHAR, digest_no INTEGER, facts BIGINT, redefined BOOLEAN, sent BOOLEAN)"
     )
     con.execute(GATHER)
     for window in plan_windows(con, plan):
@@ -193,6 +197,7 @@ def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
             con.execute(ADD_WINDOW.format(facts=FACTS))
         con.execute(
             f"INSERT INTO gathered SELECT session, seq, tape_ns, start_ns, duration_ns, command, digest_no, {FACTS},"
+            f" errno IS NOT DISTINCT FROM {REDEFINED},"
             " reason IS NULL AND command <> 'prepare' AND (class IS NOT NULL OR resets_session(command))"
             " FROM window_events LEFT JOIN known_digests USING (digest)"
         )

@@ -6,7 +6,7 @@
 #include "check.h"
 #include "failing.h"
 
-enum { EVENTS = 3000, BATCH = 100, SESSIONS = 12, DIGESTS = 6, TABLES = 6, KINDS = 3, PLACES = TABLES * KINDS };
+enum { EVENTS = 3000, BATCH = 100, SESSIONS = 12, DIGESTS = 8, TABLES = 6, KINDS = 3, PLACES = TABLES * KINDS };
 enum { LONG = 1, LOCKS = 2, OWN = 4, READS = 8, STATEMENT = 16, EXCLUSIVE = 32 };
 
 static const struct qt_column_spec SPECS[] = {
@@ -16,13 +16,17 @@ static const struct qt_column_spec SPECS[] = {
 enum { N_COLUMNS = sizeof SPECS / sizeof *SPECS };
 
 /* Digest 0 uses no table, digest 1 table 2, digest 2 tables 2 and 3. Digest 3 adds rows to table 4. Digest 4 is
- * unknown. Digest 5 reads table 5 and adds rows to it. */
+ * unknown. Digest 5 reads table 5 and adds rows to it. Digest 6 uses tables 3 and 4, digest 7 uses table 3 later. */
 static const struct qt_sweep_use USES[] = {{1, 2, QT_USE_ASKS},
                                            {2, 2, QT_USE_ASKS},
                                            {2, 3, QT_USE_ASKS},
                                            {3, 4, QT_USE_ADDS_ROWS},
                                            {4, 1, QT_USE_ASKS | QT_USE_ADDS_ROWS},
-                                           {5, 5, QT_USE_ASKS | QT_USE_ADDS_ROWS}};
+                                           {5, 5, QT_USE_ASKS | QT_USE_ADDS_ROWS},
+                                           {6, 3, QT_USE_ASKS},
+                                           {6, 4, QT_USE_ASKS},
+                                           {7, 3, QT_USE_LATER},
+                                           {7, 5, QT_USE_ASKS}};
 static const uint8_t IS_LONG[TABLES] = {0, 0, 1, 0, 0, 0}, IS_EXCLUSIVE[TABLES] = {0, 0, 0, 1, 0, 0};
 
 struct random_events {

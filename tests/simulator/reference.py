@@ -70,13 +70,16 @@ class Reference:
         self.ended = {seen.transaction: seen for seen in self.events if seen.ends}
         self.whole = {seen.table for seen in self.events if seen.exclusive}
         self.held: dict[int, list[Seen]] = defaultdict(list)  # by table
+        self.readers: dict[int, list[Seen]] = defaultdict(
+            list
+        )  # by table: first reads of transactions that use it later
         self.tables: dict[int | None, set[int]] = defaultdict(set)  # tables that each transaction locked
         for seen in self.events:
             if seen.inside or (self._shares(seen) and seen.transaction is not None):
                 self.held[seen.table].append(seen)
                 self.tables[seen.transaction].add(seen.table)
             for table in self._redefined_later(seen) - {seen.table}:
-                self.held[table].append(seen)
+                self.readers[table].append(seen)
         self._find_moments()
         self.marks = self._find_marks()
         self.numbers: dict[tuple[int, int], dict[Key, int]] = defaultdict(dict)  # by number and part of an event
@@ -120,7 +123,8 @@ class Reference:
                         seen.moment = max(seen.moment, other.low + 1)
             else:
                 since = max([seen.low, *(other.low for other in closed if other.low < seen.high)])
-                within = [held.high for held in self.held[seen.table] if since < held.high < seen.high]
+                locking = [held for held in self.held[seen.table] if held.inside]
+                within = [held.high for held in locking if since < held.high < seen.high]
                 seen.moment = min(within) - 1 if within else seen.high
 
         for table in self.whole if self.arrivals else ():
@@ -135,15 +139,25 @@ class Reference:
         since = seen.low
         while before := [other.low for other in others if other.low < since < other.high]:
             since = min(before)
-        firsts: dict[int | None, int] = {}
-        lasts: dict[int | None, int] = {}
-        for held in self.held[seen.table]:
-            end = self.ended.get(held.transaction)
-            if since < held.high <= seen.high and (end is None or end.low != held.high):
-                firsts[held.transaction] = min(firsts.get(held.transaction, NEVER), held.high)
-                lasts[held.transaction] = NEVER if end is None or end.low >= seen.high else end.low
+        firsts: dict[tuple[int | None, bool], int] = {}
+        lasts: dict[tuple[int | None, bool], int] = {}
+        after = seen.low
+        held_before = {held.transaction for held in self.held[seen.table] if held.high <= seen.low}
+        for end in [self.ended[other].low for other in held_before if other in self.ended]:
+            if seen.low < end < seen.high:
+                after = max(after, end)
+        holders = [(held, False) for held in self.held[seen.table]]
+        for held, later in holders + [(held, True) for held in self.readers[seen.table]]:
+            ending, holder = self.ended.get(held.transaction), (held.transaction, later)
+            if since < held.high <= seen.high and (ending is None or ending.low != held.high):
+                firsts[holder] = min(firsts.get(holder, NEVER), held.high)
+                lasts[holder] = NEVER if ending is None or ending.low >= seen.high else ending.low
         moment = NEVER
-        while around := [first for tx, first in firsts.items() if seen.low < first <= moment <= lasts[tx]]:
+        while around := [
+            first
+            for holder, first in firsts.items()
+            if (after if holder[1] else seen.low) < first <= moment <= lasts[holder]
+        ]:
             moment = min(around) - 1
         return min(moment, seen.high)
 

@@ -13,6 +13,7 @@ from .views import TRIED, plan_histories
 pytestmark = pytest.mark.slow
 OVERLAP_NS = 1_000_000_000
 UPDATES = (("update", 5), ("read", 3), ("lock", 1))
+READS = (("update", 3), ("read", 5), ("lock", 1))
 MIXES = {
     "both": Mix(),
     "late answers": Mix(slow_answers=0.4),
@@ -20,6 +21,7 @@ MIXES = {
     "longer than a wait may be": Mix(slow_answers=0.4, unit_ns=50_000_000),
     "tables whole": Mix(slow_answers=0.4, kinds=UPDATES, whole=1.0, ddl_ends=0.3),
     "tables whole at one moment": Mix(slow_answers=0.4, kinds=UPDATES, whole=1.0, ddl_ends=0.3, moments_ns=40_000),
+    "tables whole and reads": Mix(transactions=0.5, kinds=READS, slow_answers=0.2, whole=0.3),
     "many at one moment": Mix(slow_answers=0.4, unit_ns=1_000, moments_ns=40_000),
 }
 

@@ -90,6 +90,16 @@ CASES: dict[str, list[Statement]] = {
         (2, 24, 25, "update b set n = n + 1 where id = 1"),
         (2, 26, 27, "commit"),
     ],
+    "transaction that reads a table after DDL that waited for another transaction": [
+        (3, 0, 1, "begin"),
+        (3, 2, 3, "update b set n = n + 1 where id = 1"),
+        (1, 4, 20, "alter table b comment 'x'"),
+        (2, 5, 6, "begin"),
+        (2, 7, 8, "select * from a"),
+        (3, 15, 16, "commit"),
+        (2, 22, 23, "select * from b"),
+        (2, 24, 25, "commit"),
+    ],
     "transaction that changes a table after DDL": [
         (3, 0, 1, "begin"),
         (3, 2, 3, "update a set n = n + 1 where id = 1"),

@@ -6,7 +6,7 @@
 -- between. The first read therefore counts as a read of the table (docs/order.md, rule 11).
 --
 -- Input: the tables all_events, known_digests, known_uses and later_uses (commit_order.py), and these variables:
--- - locks, own, reads: bits of facts; asks: bit of what
+-- - locks, own, reads: bits of facts; asks, later: bits of what
 -- - first_table: the lowest number of a real table
 CREATE OR REPLACE TEMP TABLE reads_with_more AS
 WITH changed AS (
@@ -26,7 +26,7 @@ WITH changed AS (
     SELECT r.session, r.seq, r.digest_no, list_sort(list(DISTINCT c.table_no)) AS tables
     FROM all_events e JOIN changing c USING (digest_no) JOIN readers r ON r.session = e.session
         AND r.tx_first = e.tx_first AND r.seq < e.seq AND e.seq IS DISTINCT FROM e.tx_end
-    WHERE e.sent
+    WHERE e.sent AND NOT e.redefined
     GROUP BY ALL
 )
 SELECT *, (SELECT count(*) FROM known_digests) - 1 + dense_rank() OVER (ORDER BY digest_no, tables) AS number FROM later;
@@ -37,6 +37,6 @@ WITH made AS (SELECT DISTINCT number, digest_no, tables FROM reads_with_more), o
     SELECT number, table_no, what FROM made JOIN known_uses USING (digest_no)
 )
 FROM own UNION ALL
-SELECT number, table_no, 0 FROM (SELECT number, unnest(tables) AS table_no FROM made)
+SELECT number, table_no, getvariable('later') FROM (SELECT number, unnest(tables) AS table_no FROM made)
 ANTI JOIN own USING (number, table_no)
 ORDER BY ALL
