@@ -50,6 +50,11 @@ INSECURE = option(
     is_flag=True,
     help="Use a Ray cluster without authentication. Anyone who reaches such a cluster can run programs in it.",
 )
+FOLDER: dict[str, Any] = {
+    "type": LocalPath(exists=True, file_okay=False),
+    "metavar": "FOLDER",
+    "is_eager": True,  # copies of addresses go to this folder
+}
 capture_cluster = (
     option(
         "--cluster",
@@ -57,6 +62,11 @@ capture_cluster = (
         metavar="ray[:ADDRESS]",
         help="Capture each file in a task on a Ray cluster, into a set with a tape of each file. All nodes must see the"
         " files and -o at the same paths.",
+    ),
+    option(
+        "--cluster-folder",
+        **FOLDER,
+        help="With --cluster and -o in an object store: folder for the set until it is copied. All nodes must see it.",
     ),
     INSECURE,
 )
@@ -70,9 +80,9 @@ cluster_options = untitled(
     ),
     option(
         "--cluster-folder",
-        type=LocalPath(exists=True, file_okay=False),
-        metavar="FOLDER",
-        help="With --cluster: folder in which the tasks exchange their files. The files are removed at the end.",
+        **FOLDER,
+        help="With --cluster: folder in which the tasks exchange their files. Tapes and runs in an object store are"
+        " copied to it. The files are removed at the end.",
     ),
     INSECURE,
 )
@@ -91,8 +101,6 @@ def on_cluster(settings: "Settings", options: dict[str, Any], tape: Path, runs: 
         return
     if folder is None:
         raise click.UsageError("--cluster requires --cluster-folder FOLDER")
-    if any(address_of(path) for path in (tape, *runs)):
-        raise click.UsageError("--cluster: expected folders that all nodes see, found an address in an object store")
     from ..analyze.model import Work
     from ..cluster.tasks import ray_tasks
     from ..schemas import open_folder
@@ -120,10 +128,9 @@ def capture_on_cluster(kind: "SourceKind", files: Sequence[str], output: Path, o
     wrong = [f"--{name.replace('_', '-')}" for name in NOT_ON_CLUSTER if options.get(name)]
     if wrong or not files or not all(map(os.path.isfile, files)):
         raise click.UsageError(f"--cluster: expected only names of files, found {', '.join(wrong) or 'another input'}")
-    if address_of(output):
-        raise click.UsageError(
-            "--cluster: expected -o in a folder that all nodes see, found an address in an object store"
-        )
+    if address_of(output) and options.get("cluster_folder") is None:
+        raise click.UsageError("--cluster with -o in an object store requires --cluster-folder FOLDER")
+    del options["cluster_folder"]
     from ..capture import Settings
     from ..capture.tools.many import capture_many
     from ..cluster.tasks import ray_tasks

@@ -11,6 +11,8 @@ import click
 from ..common.errors import OptionError
 from ..common.staged import address_of, is_address
 
+SHARED = "cluster_folder"  # option with the folder for copies that all nodes of a cluster see
+
 
 class StoredFolder(click.Path):
     """An existing folder as a local path. For an address, this is a copy that is removed at the end.
@@ -42,7 +44,8 @@ class NewFolder(click.Path):
         if isinstance(value, str) and is_address(value) and ctx is not None and not ctx.resilient_parsing:
             from ..stores import published
 
-            value = ctx.with_resource(published(value, say, ctx.params.get(self._source or "")))
+            source = ctx.params.get(self._source or "")
+            value = ctx.with_resource(published(value, say, source, parent=ctx.params.get(SHARED)))
         return super().convert(value, param, ctx)
 
 
@@ -65,7 +68,7 @@ def local_copy(value: Any, ctx: click.Context | None, whole: bool = True) -> Any
         return value
     from ..stores import fetched
 
-    return str(ctx.with_resource(fetched(value, whole)))
+    return str(ctx.with_resource(fetched(value, whole, ctx.params.get(SHARED))))
 
 
 def rest_of(path: Path) -> Callable[[Sequence[str]], None] | None:

@@ -4,6 +4,7 @@
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from .signals import held
 
@@ -11,11 +12,14 @@ PREFIX = "querytape-"
 
 
 class TemporaryFolder:
-    """A temporary folder. No signal interrupts its creation or its removal. `name` is the path of the folder."""
+    """A temporary folder. No signal interrupts its creation or its removal. `name` is the path of the folder.
 
-    def __init__(self) -> None:
+    `parent`: the folder in which it is created. None means TMPDIR.
+    """
+
+    def __init__(self, parent: Path | None = None) -> None:
         with held():
-            self._folder = tempfile.TemporaryDirectory(prefix=PREFIX)
+            self._folder = tempfile.TemporaryDirectory(prefix=PREFIX, dir=parent)
         self.name = self._folder.name
 
     def remove(self) -> None:
@@ -25,9 +29,9 @@ class TemporaryFolder:
 
 
 @contextmanager
-def temporary_folder() -> Iterator[str]:
-    """Yield the path of a folder that is removed when the block ends."""
-    folder = TemporaryFolder()
+def temporary_folder(parent: Path | None = None) -> Iterator[str]:
+    """Yield the path of a folder that is removed when the block ends. `parent`: see TemporaryFolder."""
+    folder = TemporaryFolder(parent)
     try:
         yield folder.name
     finally:

@@ -34,16 +34,17 @@ MEGABYTE = 1_000_000
 
 
 @contextmanager
-def fetched(address: str, whole: bool = True) -> Iterator[Path]:
+def fetched(address: str, whole: bool = True, parent: Path | None = None) -> Iterator[Path]:
     """Yield the path of a local copy that is removed when the block ends.
 
-    `whole`: False copies of the tapes of a set only the JSON and the table of sessions. `fetch_tapes` copies the rest.
+    - `whole`: False copies only the JSON and the table of sessions of each tape of a set. See `fetch_tapes`.
+    - `parent`: the folder for the copy. None means TMPDIR.
 
     Raises InputError if the store has no such folder or the copy would be too large, and StoreError. Errors of the
     block that name the copy name the address instead.
     """
     store = Store(address)
-    with temporary_folder() as room:
+    with temporary_folder(parent) as room:
         path = stage(Path(room), store.address)
         with named(path, store.address):
             for attempt in range(1, ATTEMPTS + 1):
@@ -184,8 +185,8 @@ def check_space(address: str, size: int, room: Path) -> None:
     disk = shutil.disk_usage(room)
     if size > (free := disk.free - disk.free // RESERVE):
         raise InputError(
-            f"{address}: a local copy needs {_size(size)}, but {room.parent} has only {_size(free)}: set TMPDIR to a"
-            " folder on a larger disk"
+            f"{address}: a local copy needs {_size(size)}, but {room.parent} has only {_size(free)}: set TMPDIR, or"
+            " --cluster-folder, to a folder on a larger disk"
         )
 
 

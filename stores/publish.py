@@ -11,6 +11,7 @@ The object CLAIM prevents two processes from writing to the same address. It has
 removed when the copy is complete.
 """
 
+import re
 import secrets
 import tempfile
 import threading
@@ -32,6 +33,7 @@ from .threads import in_threads
 PAUSE_S, LONGEST_PAUSE_S = 1.0, 30.0
 LAST_WAIT_S = 120.0  # longest wait for the store at the end of the command
 WORK = ("spill", "snapshots")  # folders that the writers and readers of a folder use for a short time
+UNFINISHED = re.compile(r".+\.\d+\.[0-9a-f]{8}\.tmp")  # a tape that a task is still capturing
 ID = "claim"  # file next to the local folder, with the content of the object CLAIM
 
 Stamp = tuple[int, int, int]  # inode, bytes and time of the last change in ns
@@ -39,19 +41,25 @@ Say = Callable[[str], None]
 
 
 @contextmanager
-def published(address: str, say: Say, source: Path | None = None, last_wait_s: float = LAST_WAIT_S) -> Iterator[Path]:
+def published(
+    address: str,
+    say: Say,
+    source: Path | None = None,
+    last_wait_s: float = LAST_WAIT_S,
+    parent: Path | None = None,
+) -> Iterator[Path]:
     """Yield the path for a new local folder, which is copied to the address. The local folder is then removed.
 
     If the block fails without a folder, nothing stays in the store. `say` shows a line to the user. It is called in
     another thread. `source`: a local folder of an earlier copy to the same address, which is continued. `last_wait_s`:
-    how long to wait for the store after the block.
+    how long to wait for the store after the block. `parent`: where the local folder is created. None means TMPDIR.
 
     Raises InputError if the address already has objects, and StoreError if the store cannot be used. The message names
     the local folder if it was kept because it could not be copied.
     """
     store = Store(address, quick=True)
     with held():
-        room = Path(tempfile.mkdtemp(prefix=PREFIX))
+        room = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     try:
         path = stage(room, store.address)
         claim, there = _claim(store, source)
@@ -273,7 +281,8 @@ class Copy:
         return [
             str(name)
             for name in found
-            if name.suffix != ".tmp" and not any(part in WORK or part.startswith(".") for part in name.parts)
+            if name.suffix != ".tmp"
+            and not any(part in WORK or part.startswith(".") or UNFINISHED.fullmatch(part) for part in name.parts)
         ]
 
     def _stamp(self, name: str) -> Stamp | None:

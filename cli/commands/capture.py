@@ -183,8 +183,8 @@ def run_capture(kind: "SourceKind", files: tuple[str, ...], output: Path, show: 
 
     if more["cluster"]:
         return run_on_cluster(kind, files, output, show, strict, more)
-    refuse_alone(more, "insecure_cluster")
-    del more["cluster"], more["insecure_cluster"]
+    refuse_alone(more, "insecure_cluster", "cluster_folder")
+    del more["cluster"], more["insecure_cluster"], more["cluster_folder"]
     looked_at = click.get_current_context().meta.get(LOOKED_AT)
     names = [looked_at if name == looked_at else name for name in files]
     source, login = more.pop("source"), take_login(more)

@@ -124,53 +124,16 @@ def read_catalog(con: "Connection[Any]", created: Objects | None = None) -> Cata
 
     `created`: the objects that the tape creates.
     """
-    own = created or Objects()
-
-    def names(sql: str) -> list[tuple[str, ...]]:
-        try:
-            with con.cursor() as cursor:
-                cursor.execute(sql)
-                return [tuple(str(value).lower() for value in row) for row in cursor.fetchall()]
-        except (pymysql.Error, OSError) as error:
-            raise TargetError(f"cannot list the target's tables: {fault_text(error)}") from error
-
-    where = f"NOT IN {OWN}"
-    views = names(f"SELECT TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA {where}")
-    views += own.views
-    routines = names(
-        "SELECT ROUTINE_NAME, COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES"
-        f" WHERE ROUTINE_SCHEMA {where}"
-    )
-    routines += own.routines
-    triggers = names(
-        "SELECT EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT FROM information_schema.TRIGGERS"
-        f" WHERE TRIGGER_SCHEMA {where}"
-    )
-    triggers += own.triggers
-    keys = names(
-        "SELECT TABLE_NAME, REFERENCED_TABLE_NAME, CONSTRAINT_SCHEMA <> UNIQUE_CONSTRAINT_SCHEMA"
-        " FROM information_schema.REFERENTIAL_CONSTRAINTS"
-        f" WHERE CONSTRAINT_SCHEMA {where}"
-    )
-    keys += own.keys
-    numbering = names(
-        "SELECT DISTINCT TABLE_NAME FROM information_schema.COLUMNS"
-        f" WHERE TABLE_SCHEMA {where} AND EXTRA LIKE '%auto_increment%'"
-    )
-    numbering += [(name,) for name in sorted(own.numbering)]
-    listed = (
-        names(f"SELECT DISTINCT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA {where}")
-        if views or triggers
-        else []
-    )
+    own, there = created or Objects(), _objects_of(con)
+    views, routines = [*there.views, *own.views], [*there.routines, *own.routines]
+    triggers, keys = [*there.triggers, *own.triggers], [*there.keys, *own.keys]
     behind = [(row[0], row[1]) for row in views] + [(row[0], row[2]) for row in triggers]
-    tables = {row[0] for row in listed} | own.tables
-    touches = touched_tables(behind, tables, {row[0] for row in routines})
+    touches = touched_tables(behind, there.tables | own.tables, {row[0] for row in routines})
     bodies = [(f"call {name}", text) for name, text in routines]
     bodies += [(f"{event} {table}", text) for table, event, text in triggers]
-    hidden, generating = hidden_inserts(bodies, {row[0] for row in numbering}, [(row[0], row[1]) for row in views])
+    hidden, generating = hidden_inserts(bodies, there.numbering | own.numbering, [(row[0], row[1]) for row in views])
     together = join_pairs((row[0], row[1]) for row in keys)
-    steps = names(f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in STEPS)}")
+    steps = _query(con, f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in STEPS)}")
     return Catalog(
         frozenset(row[0] for row in (*views, *routines, *triggers)),
         together,
@@ -180,6 +143,47 @@ def read_catalog(con: "Connection[Any]", created: Objects | None = None) -> Cata
         id_steps(dict(zip(STEPS, steps[0], strict=True)) if steps else None),
         touches,
     )
+
+
+def _query(con: "Connection[Any]", sql: str) -> list[tuple[str, ...]]:
+    """Return the rows of a query as texts in lower case."""
+    try:
+        with con.cursor() as cursor:
+            cursor.execute(sql)
+            return [tuple(str(value).lower() for value in row) for row in cursor.fetchall()]
+    except (pymysql.Error, OSError) as error:
+        raise TargetError(f"cannot list the target's tables: {fault_text(error)}") from error
+
+
+def _objects_of(con: "Connection[Any]") -> Objects:
+    """Return the objects of the target. Its tables are listed only if texts may contain them."""
+    where = f"NOT IN {OWN}"
+    views = _query(con, f"SELECT TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA {where}")
+    routines = _query(
+        con,
+        "SELECT ROUTINE_NAME, COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES"
+        f" WHERE ROUTINE_SCHEMA {where}",
+    )
+    triggers = _query(
+        con,
+        "SELECT EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT FROM information_schema.TRIGGERS"
+        f" WHERE TRIGGER_SCHEMA {where}",
+    )
+    keys = _query(
+        con,
+        "SELECT TABLE_NAME, REFERENCED_TABLE_NAME, CONSTRAINT_SCHEMA <> UNIQUE_CONSTRAINT_SCHEMA"
+        " FROM information_schema.REFERENTIAL_CONSTRAINTS"
+        f" WHERE CONSTRAINT_SCHEMA {where}",
+    )
+    numbering = _query(
+        con,
+        "SELECT DISTINCT TABLE_NAME FROM information_schema.COLUMNS"
+        f" WHERE TABLE_SCHEMA {where} AND EXTRA LIKE '%auto_increment%'",
+    )
+    tables = f"SELECT DISTINCT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA {where}"
+    listed = _query(con, tables) if views or triggers else []
+    numbered, named = (frozenset(row[0] for row in rows) for rows in (numbering, listed))
+    return Objects(views, routines, triggers, keys, numbered, named)
 
 
 def touched_tables(

@@ -51,6 +51,7 @@ def test_options_that_do_not_fit_together_are_refused(words: tuple[str, ...], sa
     ("words", "said"),
     [
         (("a.log", "--insecure-cluster"), "--insecure-cluster requires --cluster"),
+        (("a.log", "--cluster-folder", "."), "--cluster-folder requires --cluster"),
         (("a.log", "--cluster", "ray", "--follow"), "--cluster: expected only names of files, found --follow"),
         (("-", "--cluster", "ray"), "--cluster: expected only names of files, found another input"),
         (("a.log", "--cluster", "ray"), "--cluster ray: this command runs without RAY_AUTH_MODE=token"),

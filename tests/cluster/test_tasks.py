@@ -3,8 +3,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from querytape.common.version import __version__
 
 from tests.analyze.test_any_order import small
 from tests.helpers.logs import write_mariadb
+from tests.helpers.object_store import running_store
 from tests.helpers.ray_cluster import ray_cluster
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -59,6 +62,45 @@ def test_report_by_tasks_equals_the_local_report_although_each_worker_is_killed_
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout) == json.loads(local)
         assert len(list((tmp_path / "marks").iterdir())) == 12  # the folder of the command is removed
+
+
+def run_there(words: Sequence[str], environment: dict[str, str], address: str) -> str:
+    """Run a command of querytape on a cluster, and return its output."""
+    done = subprocess.run(
+        [sys.executable, "-m", "querytape", *words, "--cluster", f"ray:{address}"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=BOUND_S,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_tapes_and_runs_may_be_in_an_object_store(tmp_path: Path) -> None:
+    """A set is captured to the store. A tape and its runs are read from it. The shared folder is empty at the end."""
+    tape, (a,), (b,) = small(tmp_path)
+    local = as_json(build(tape, [a], [b], Settings(keep_summary=False)))
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    for number in range(2):
+        rows = [(1_790_000_000 + n, 1 + n % 3, 0.001, f"SELECT {n}") for n in range(20)]
+        write_mariadb(tmp_path / f"web{number}.log", rows)
+    logs = sorted(str(path) for path in tmp_path.glob("*.log"))
+    given = secure(tmp_path)
+    with running_store(tmp_path / "store") as store, ray_cluster(2, given) as address:
+        environment = {**given, **store.environment}
+        for folder in (tape, a, b):
+            shutil.copytree(folder, store.local(folder.name))
+        folder_of = ["--cluster-folder", str(shared)]
+        words = ["report", *(store.address(each.name) for each in (tape, a, b)), "--json", "-", *folder_of]
+        made, wanted = json.loads(run_there(words, environment, address)), json.loads(local)
+        assert {name for name in wanted if made[name] != wanted[name]} == {"tape", "runs", "trust"}  # have the address
+        run_there(["capture", "slowlog", *logs, "-o", store.address("all.set"), *folder_of], environment, address)
+        assert {name.partition("/")[0] for name in store.names("all.set")} >= {"set.json", "01.tape", "02.tape"}
+    assert list(shared.iterdir()) == []
 
 
 def failing(text: str) -> Path:

@@ -38,7 +38,7 @@ def test_only_the_json_of_a_folder_is_a_marker() -> None:
 
 def test_copy_that_exceeds_the_limit_or_the_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check_space("s3://b/x", 1000, tmp_path)
-    with pytest.raises(InputError, match="set TMPDIR to a folder on a larger disk"):
+    with pytest.raises(InputError, match="set TMPDIR, or --cluster-folder, to a folder on a larger disk"):
         check_space("s3://b/x", 1 << 60, tmp_path)
     monkeypatch.setenv(fetch.LIMIT, "1M")
     check_space("s3://b/x", 1 << 20, tmp_path)
