@@ -2,29 +2,20 @@
 """Declares the common options of `report` and `compare`, and writes the report to the requested places."""
 
 import webbrowser
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..analyze import (
-    Margin,
-    Report,
-    Settings,
-    as_html,
-    as_json,
-    as_junit,
-    as_markdown,
-    check_gate,
-    failed,
-    gate_values,
-    show_report,
-    write_charts,
-    write_tables,
-)
+from .. import analyze  # most of its functions are loaded when they are used
+from ..analyze import Margin, Report, Settings, check_gate
 from ..common.errors import InputError
 from ..common.exit_codes import ExitCode
 from ..common.files import publish, refuse_existing
+from ..common.lazy import prepare_early
 from .option_sections import option, untitled
 from .output import console
 from .param_types import Duration, Share
@@ -129,24 +120,40 @@ def settings_of(options: dict[str, Any]) -> Settings:
     )
 
 
+def prepare_output(options: dict[str, Any]) -> None:
+    """Load what the verdicts and the output need, while the database counts the events."""
+    steps: list[Callable[[], object]] = [partial(import_module, "scipy.special")]
+    if not is_printed(options):
+        steps.append(partial(getattr, analyze, "show_report"))
+    if options["html"] is not None:
+        steps += [_load_template, partial(getattr, analyze, "as_html")]
+    prepare_early(*steps)
+
+
+def _load_template() -> None:
+    from ..analyze.render.templating import page_template
+
+    page_template("report.html.j2")
+
+
 def give(report: Report, options: dict[str, Any]) -> int:
     """Show and write a report, and return the exit code."""
     quiet = is_printed(options)
     if not quiet:
-        show_report(report, console(), options["top"])
+        analyze.show_report(report, console(), options["top"])
     if options["html"] is not None:
-        write(options["html"], as_html(report))
+        write(options["html"], analyze.as_html(report))
         click.echo(f"\nHTML report: {options['html'].absolute()}", err=quiet)
-    for name, made in (("json_file", as_json), ("markdown", as_markdown)):
+    for name, made in (("json_file", analyze.as_json), ("markdown", analyze.as_markdown)):
         if options[name] is not None:
             write_or_print(options[name], made(report))
     if options["tables"] is not None:
-        write_tables(report, options["tables"])
+        analyze.write_tables(report, options["tables"])
     if options["charts"] is not None:
-        write_charts(report, options["charts"])
-    broken = failed(options["fail_on"], gate_values(report)) if options["fail_on"] else []
+        analyze.write_charts(report, options["charts"])
+    broken = analyze.failed(options["fail_on"], analyze.gate_values(report)) if options["fail_on"] else []
     if options["junit_file"] is not None:
-        write(options["junit_file"], as_junit(report, broken))
+        write(options["junit_file"], analyze.as_junit(report, broken))
     if options["open_it"]:
         webbrowser.open(options["html"].absolute().as_uri())
     for text in broken:

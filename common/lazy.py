@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Load the public names of a package on first use, so that importing the package is cheap."""
+"""Load the public names of a package on first use, so that importing the package is cheap. Prepare them early."""
 
 import ast
 import sys
+import threading
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from importlib import import_module
 from importlib.abc import InspectLoader
 from types import ModuleType
@@ -51,6 +53,20 @@ def _places_of(package: str) -> dict[str, tuple[str, str]]:
         if isinstance(line, ast.ImportFrom)
         for alias in line.names
     }
+
+
+def prepare_early(*steps: Callable[[], object]) -> None:
+    """Run steps such as imports in another thread, while this thread waits for a database.
+
+    The steps only save time. If one fails, its error appears when the result is needed.
+    """
+
+    def prepare() -> None:
+        for step in steps:
+            with suppress(Exception):
+                step()
+
+    threading.Thread(target=prepare, name="prepare", daemon=True).start()
 
 
 class CallablePackage(ModuleType):

@@ -2,6 +2,7 @@
 """Load the HTML templates. Texts from outside are escaped and made printable. A missing value is an error."""
 
 import re
+from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -13,6 +14,7 @@ from ...common.units import count, duration, percent, ratio
 _SCRIPT = re.compile(r"<script>(.*?)</script>", re.S)
 
 
+@cache
 def page_template(name: str, package: str = __package__) -> Template:
     """Return a template from a package's folder `templates`, with the filters that pages use."""
     return _environment(package).get_template(name)

@@ -18,7 +18,7 @@ from ...experiments.compare_plan import PLAN_FILE, ComparePlan
 from ...experiments.show_statement import ShownStatement, show_statement
 from ..cluster_options import cluster_options, on_cluster
 from ..output import complete_tape
-from ..report_options import give, output_options, settings_of
+from ..report_options import give, output_options, prepare_output, settings_of
 from ..stored_folders import StoredFolder
 
 
@@ -77,6 +77,7 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str
         sides = {side: runs for side, runs in (("a", a), ("b", b)) if runs}
         click.echo("\n".join(shown_lines(show_statement(tape, sides, show), list(sides))))
         return 0
+    prepare_output(options)
     with on_cluster(settings, options, tape, [*a, *b]) as working:
         content = report(tape, a, b, working).content
     kept = paths[0] / PLANS

@@ -3,13 +3,16 @@
 
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 import querytape.capture
+from querytape.common.lazy import prepare_early
 
 PACKAGE = """
 from typing import TYPE_CHECKING
@@ -60,3 +63,10 @@ def test_capture_import_does_not_load_duckdb() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
     assert callable(querytape.capture)
+
+
+def test_prepared_steps_run_although_one_fails() -> None:
+    """A step only saves time, so its error appears elsewhere."""
+    done = threading.Event()
+    prepare_early(partial(import_module, "no_such_module"), done.set)
+    assert done.wait(10)
