@@ -14,6 +14,7 @@ from .model import Report, Settings
 from .run_set import RunSet, open_run
 
 MAX_BINS = 240
+TARGET_TAPE = "target.tape"  # the target's own slow log (replay --target-slowlog)
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,11 @@ def check(tape: Folder, run: Folder) -> None:
 def set_variables(database: AnalysisDatabase, report: Report) -> None:
     """Set the SQL variables that depend only on the report's inputs and settings."""
     tape_info = report.tape.tape_info
+    logged = any((run.path / TARGET_TAPE).exists() for runs in report.sides.values() for run in runs)
+    in_server = tape_info.get("measuring_point") == "server"
     database.set_variable("errors_known", "errno" in tape_info.get("known_columns", []), "BOOLEAN")
-    database.set_variable("tape_in_server", tape_info.get("measuring_point") == "server", "BOOLEAN")
+    database.set_variable("tape_in_server", in_server, "BOOLEAN")
+    database.set_variable("tape_times", not report.b or (in_server and logged), "BOOLEAN")
     database.set_variable("skip_ns", report.settings.skip_ns, "BIGINT")
     database.set_variable("sort_lost", sort_lost(report), "BOOLEAN")
     database.set_variable("time_kept", time_kept(report), "BOOLEAN")
@@ -96,14 +100,13 @@ def create_views(database: AnalysisDatabase, report: Report, share: Share = ALL)
 
     tape_event, every_outcome and run_session have only the sessions of the share.
     """
-    events = f"{share.of_tape(report.tape).source('events')} WHERE {share.condition()}"
-    database.con.execute(f"CREATE TEMP VIEW tape_event AS FROM {events}")
+    _view_events(database, report, share)
     database.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {report.tape.source('digests')}")
     for view, table in (("every_outcome", "outcomes"), ("run_session", "sessions")):
         _view_rounds(database, report, view, table, share)
     logs = [f"SELECT NULL AS run, * FROM {report.tape.source('events')} WHERE false"]
     for letter, runs in report.sides.items():
-        there = [path for run in runs if (path := run.path / "target.tape").exists()]
+        there = [path for run in runs if (path := run.path / TARGET_TAPE).exists()]
         if there:
             logs.append(f"SELECT '{letter}', * FROM {open_folder('tape', there[0]).source('events')}")
     database.con.execute(f"CREATE TEMP VIEW log_event AS {' UNION ALL '.join(logs)}")
@@ -119,8 +122,14 @@ def _view_rounds(database: AnalysisDatabase, report: Report, view: str, table: s
     database.con.execute(f"CREATE OR REPLACE TEMP VIEW {view} AS {' UNION ALL BY NAME '.join(rounds)}")
 
 
-def without_outcomes(database: AnalysisDatabase, report: Report) -> None:
-    """Let the view every_outcome have no rows, because other processes read them."""
+def _view_events(database: AnalysisDatabase, report: Report, share: Share) -> None:
+    events = f"{share.of_tape(report.tape).source('events')} WHERE {share.condition()}"
+    database.con.execute(f"CREATE OR REPLACE TEMP VIEW tape_event AS FROM {events}")
+
+
+def without_events(database: AnalysisDatabase, report: Report) -> None:
+    """Let the views tape_event and every_outcome have no rows, because other processes read them."""
+    _view_events(database, report, Share(of=0))
     _view_rounds(database, report, "every_outcome", "outcomes", Share(of=0))
 
 

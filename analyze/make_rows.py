@@ -41,6 +41,7 @@ PREFIXES = {
 VARIABLES = {
     "errors_known": "BOOLEAN",
     "tape_in_server": "BOOLEAN",
+    "tape_times": "BOOLEAN",
     "sort_lost": "BOOLEAN",
     "time_kept": "BOOLEAN",
     "writes_race": "BOOLEAN",

@@ -21,7 +21,7 @@ from ..common.files import make_private, write_json
 from ..schemas import Folder
 from ..schemas.tape_set import TapeSet
 from .database import ENUMS, AnalysisDatabase, open_analysis
-from .inputs import Share, create_views, open_report, set_bins, set_variables, without_outcomes
+from .inputs import Share, create_views, open_report, set_bins, set_variables, without_events
 from .merge import merge_files
 from .model import Report, Runner, Settings, Work
 
@@ -32,7 +32,7 @@ COUNTS = (
     *("shape_parts", "service_bins", "response_bins", "ratio_bins", "pair_counts", "block_parts", "block_bins"),
     *("part_counts", "time_bins", "heat_counts", "tenth_counts", "wait_counts", "session_counts", "account_counts"),
     *("late_bins", "lost_counts", "error_counts", "error_changes", "failed_counts", "matched_counts"),
-    "spoiled_writes",
+    *("spoiled_writes", "tape_bins"),
 )
 CHOSEN = ("session_bins", "few_rows", "result_counts", "suspects_acts", "suspects_ends", "suspects_limited")
 # Merged tables that the next step of each share needs.
@@ -96,7 +96,6 @@ def divide(tape: Folder, shares: int) -> tuple[tuple[str, ...], ...]:
 def make_tables(database: AnalysisDatabase, report: Report, work: Work) -> None:
     """Make the tables of the summary up to those of chosen.sql. The views of inputs.py must exist."""
     order = Order.of(report, work)
-    without_outcomes(database, report)
     folder = Path(order.folder)
     database.set_variable("joined_later", True, "BOOLEAN")
     database.run("summary/names")
@@ -105,6 +104,7 @@ def make_tables(database: AnalysisDatabase, report: Report, work: Work) -> None:
             f"COPY (SELECT unnest(enum_range(NULL::{name}))::VARCHAR AS name) TO {sql_text(folder / name)}"
             " (FORMAT parquet)"
         )
+    without_events(database, report)
     database.run("summary/join")
     database.run("summary/spans")
     _run(database, order, "join", SPANS, work.run)

@@ -42,10 +42,10 @@ TABLES = (
     *("matched_counts", "spoiled_writes", "few_rows", "result_counts", "races_found", "limits_found"),
     *("digest_quantiles", "response_quantiles", "run_quantiles", "round_quantiles", "ratio_quantiles", "pair_tails"),
     *("block_quantiles", "tail_quantiles", "tick_quantiles", "tick_counts", "height_counts", "group_counts"),
-    *("group_quantiles", "late_quantiles"),
+    *("group_quantiles", "late_quantiles", "tape_quantiles"),
 )
 # SQL variables that the tables depend on.
-VARIABLES = ("b", "skip_ns", "errors_known", "writes_race")
+VARIABLES = ("b", "skip_ns", "errors_known", "writes_race", "tape_times")
 SHORT = ["-", "a", "b"]  # names that every report has
 MADE_TABLES = ("joined", "failure", "late_rows")  # tables with a row per event, which no analysis reads
 

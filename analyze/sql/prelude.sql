@@ -11,7 +11,7 @@
 --   CREATE VIEW every_outcome AS FROM old UNION ALL FROM new;
 --   CREATE VIEW run_session AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/sessions.parquet'
 --       UNION ALL SELECT 'b', 1, * FROM 'new.run/sessions.parquet';
---   SET VARIABLE b = 'new.run'; SET VARIABLE skip_ns = 0; SET VARIABLE bin_ns = 1000000000;
+--   SET VARIABLE b = 'new.run'; SET VARIABLE skip_ns = 0; SET VARIABLE bin_ns = 1000000000; SET VARIABLE tape_times = false;
 --   .read schemas/names.sql
 --   .read analyze/sql/prelude.sql
 --

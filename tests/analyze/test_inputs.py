@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from querytape.analyze import Settings
 from querytape.analyze.database import open_analysis
-from querytape.analyze.inputs import Share, create_views, open_report, set_variables, without_outcomes
+from querytape.analyze.inputs import Share, create_views, open_report, set_variables, without_events
 from querytape.common.errors import InputError
 
 from ..helpers.runs import make_run
@@ -36,14 +36,14 @@ def test_each_session_is_in_one_share(of: int, seed: int, tmp_path: Path) -> Non
     assert sum(map(len, sessions)) == len(set.union(*sessions))
 
 
-def test_view_without_outcomes_keeps_its_columns(tmp_path: Path) -> None:
+def test_views_without_events_keep_their_columns(tmp_path: Path) -> None:
     report = open_report(*varied(tmp_path), Settings())
     with closing(open_analysis()) as database:
         create_views(database, report)
-        columns = database.con.execute("DESCRIBE every_outcome").fetchall()
-        without_outcomes(database, report)
-        assert database.con.execute("DESCRIBE every_outcome").fetchall() == columns
-        assert database.con.execute("FROM every_outcome").fetchall() == []
+        columns = [database.con.execute(f"DESCRIBE {view}").fetchall() for view in VIEWS[:2]]
+        without_events(database, report)
+        assert [database.con.execute(f"DESCRIBE {view}").fetchall() for view in VIEWS[:2]] == columns
+        assert [database.con.execute(f"FROM {view}").fetchall() for view in VIEWS[:2]] == [[], []]
 
 
 def test_run_of_another_tape_is_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 -- The tape's own durations are only for information, because they were measured in another place. p99.9 is given if at
 -- least ten events exceed it.
 --
--- Input: the tables shape_counts, digest_quantiles and response_quantiles, and the view tape_event.
+-- Input: the tables shape_counts, digest_quantiles, response_quantiles and tape_quantiles.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
@@ -22,11 +22,6 @@ WITH sums AS (
     FROM shape_counts
     WHERE digest IS NOT NULL AND executed > 0
     GROUP BY ALL
-), tape AS (
-    SELECT digest::digest_name AS digest, quantile_disc(duration_ns, [0.5, 0.95]) AS p, sum(duration_ns)::BIGINT AS total_ns
-    FROM tape_event
-    WHERE digest IS NOT NULL AND getvariable('b') IS NULL
-    GROUP BY ALL
 )
 SELECT s.digest, s.run, s.class, s.n, s.errors, s.total_ns, q.p[1] AS p50_ns, q.p[2] AS p90_ns, q.p[3] AS p95_ns, q.p[4] AS p99_ns,
     CASE WHEN s.answered >= 10000 THEN q.p[5] END AS p999_ns, s.max_ns, r.p[2] AS response_p95_ns, s.rows_sent, s.rows_affected,
@@ -34,5 +29,5 @@ SELECT s.digest, s.run, s.class, s.n, s.errors, s.total_ns, q.p[1] AS p50_ns, q.
 FROM sums AS s
 LEFT JOIN digest_quantiles AS q ON NOT q.paired AND s.digest = q.digest AND s.run = q.run
 LEFT JOIN response_quantiles AS r ON s.digest = r.digest AND s.run = r.run
-LEFT JOIN tape AS t ON s.digest = t.digest
+LEFT JOIN tape_quantiles AS t ON getvariable('b') IS NULL AND s.digest = t.digest
 ORDER BY s.total_ns DESC NULLS LAST, s.digest, s.run

@@ -4,8 +4,8 @@
 -- The times come from the targets' own slow logs (`querytape replay --target-slowlog`), and from the tape if the tape
 -- was captured in the server. These times can be compared with each other, but not with the client's times.
 --
--- Input: the variable tape_in_server (whether the tape was captured in the server) and the view log_event. The view has
--- the events of the slow logs' tapes, with run 'a' or 'b'.
+-- Input: the table tape_quantiles, the variable tape_in_server (whether the tape was captured in the server) and the view
+-- log_event. The view has the events of the slow logs' tapes, with run 'a' or 'b'.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   CREATE VIEW log_event AS SELECT 'a' AS run, * FROM 'later.tape/events/*.parquet';
@@ -18,17 +18,13 @@
 --   .read analyze/sql/summary/chosen.sql
 --   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/server_times.sql
-WITH took AS (
-    SELECT 'tape' AS place, digest, duration_ns FROM tape_event
+WITH sums AS (
+    SELECT digest::VARCHAR AS digest, 'tape' AS place, n, total_ns, p[1] AS p50_ns, p[2] AS p95_ns FROM tape_quantiles
     WHERE getvariable('tape_in_server')
     UNION ALL
-    SELECT run, digest, duration_ns FROM log_event
-), sums AS (
-    SELECT digest, place, count(*) AS n, sum(duration_ns)::BIGINT AS total_ns,
-        quantile_disc(duration_ns, 0.5) AS p50_ns, quantile_disc(duration_ns, 0.95) AS p95_ns
-    FROM took
+    SELECT digest, run, count(*), sum(duration_ns)::BIGINT, quantile_disc(duration_ns, 0.5), quantile_disc(duration_ns, 0.95) FROM log_event
     WHERE digest IS NOT NULL AND duration_ns IS NOT NULL
-    GROUP BY digest, place
+    GROUP BY digest, run
 )
 SELECT digest,
     max(n) FILTER (place = 'tape') AS tape_n, max(n) FILTER (place = 'a') AS a_n, max(n) FILTER (place = 'b') AS b_n,

@@ -9,7 +9,8 @@
 -- - `least` is the smallest value in a bin. A quantile is the `least` of its bin, so it is exact for few values.
 -- - `first` or `..._at` is a key that orders events. The column before it has the value of the event with the least key.
 --
--- Input: joined, outcome, failure (join.sql), spans (spans.sql), every_outcome, run_session, and the variables of prelude.sql.
+-- Input: joined, outcome, failure (join.sql), spans (spans.sql), tape_event, every_outcome, run_session, the variable
+-- tape_times (whether an analysis shows the durations on the tape), and the variables of prelude.sql.
 --
 -- Run by hand, after you create the views and set the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
@@ -38,6 +39,13 @@ CREATE OR REPLACE TABLE response_bins AS
 SELECT digest, run, bin_of(response_ns, 712) AS bin, count(*) AS n, min(response_ns) AS least
 FROM outcome
 WHERE ok AND response_ns IS NOT NULL
+GROUP BY ALL;
+
+-- The durations on the tape.
+CREATE OR REPLACE TABLE tape_bins AS
+SELECT digest::digest_name AS digest, bin_of(duration_ns, 712) AS bin, count(*) AS n, min(duration_ns) AS least, sum(duration_ns)::BIGINT AS total_ns
+FROM tape_event
+WHERE getvariable('tape_times') AND digest IS NOT NULL AND duration_ns IS NOT NULL
 GROUP BY ALL;
 
 -- The ratios of the pairs (b / a), as FLOAT, and the differences of their times.

@@ -66,6 +66,14 @@ SELECT {'digest': digest, 'run': run} AS key, bin, n, least FROM response_bins W
 CREATE OR REPLACE TABLE response_quantiles AS
 SELECT key.digest AS digest, key.run AS run, p FROM values_at('digest_responses', 'tail', 89);
 
+CREATE OR REPLACE TEMP VIEW tape_durations AS
+SELECT digest AS key, bin, n, least FROM tape_bins;
+
+CREATE OR REPLACE TABLE tape_quantiles AS
+SELECT digest, n, total_ns, p
+FROM (SELECT digest, sum(n)::BIGINT AS n, sum(total_ns)::BIGINT AS total_ns FROM tape_bins GROUP BY digest) AS sums
+JOIN values_at('tape_durations', 'tail', 89) AS found ON sums.digest = found.key;
+
 CREATE OR REPLACE TEMP TABLE round_service AS
 SELECT run, round, bin, sum(n)::BIGINT AS n, min(least) AS least FROM service_bins GROUP BY ALL;
 
