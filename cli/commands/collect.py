@@ -7,9 +7,11 @@ from pathlib import Path
 
 import click
 
+from ...common.exit_codes import ExitCode, help_of_codes
 from ...common.staged import is_address
 from ...common.text import printable
 from ...common.units import plural
+from ..run_lines import exit_code
 from ..stored_folders import LocalPath, StoredFolder, local_copy
 
 
@@ -19,7 +21,10 @@ from ..stored_folders import LocalPath, StoredFolder, local_copy
 Examples:
   querytape collect big.run             the lead was killed
   querytape collect big.run part.run    a link was cut
-""",
+
+\b
+"""
+    + help_of_codes(ExitCode.INCOMPLETE, ExitCode.UNKNOWN),
 )
 @click.argument("run", type=LocalPath())
 @click.argument("parts", nargs=-1, type=StoredFolder(), metavar="[PART]...")
@@ -47,7 +52,7 @@ def collect_command(run: Path, parts: tuple[Path, ...]) -> int:
     if summary.info["partial"]:
         click.echo(printable(f"  PARTIAL: {summary.info['partial']}"))
     sys.stdout.flush()
-    return 0 if summary.complete else 1
+    return exit_code(summary)
 
 
 def stored_tape(run: Path) -> Path | None:

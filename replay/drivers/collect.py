@@ -15,12 +15,14 @@ import duckdb
 from ...common.duck import plain_reason, sql_files, write_parquet
 from ...common.errors import FolderError, InputError, QuerytapeError
 from ...common.files import hold, is_held, remove_folder, write_json
-from ...schemas import Folder, open_folder
+from ...schemas import Folder, open_folder, select_list
 from ...schemas.json_shapes import check_shape, read_json
 from ..observe.accounting import account, session_totals, summarise
 from ..run_folder import open_storage
 from ..summary import IN_ACCOUNTING, RunSummary, file_entries
-from .merging import PARTS, lateness_of, whole_ticks
+from .lost import NOTHING, REASON, later_sessions, whole_chain, whole_files
+from .merging import PARTS, lateness_of, part_path, whole_ticks
+from .shares import part_of
 
 LATE = (
     "the lead process was lost during the run, so the target's counters end early. `querytape collect` merged the parts"
@@ -41,11 +43,12 @@ def collect(run: Path, parts: Sequence[Path] = (), tape_path: Path | None = None
     if is_held(run):
         raise InputError(f"{run}: the replay is still running: wait until it ends")
     given = {number: part for part in parts for number in [_number(part, info)]}
-    there = {_number(path, info): path for path in sorted((run / PARTS).glob("*")) if (path / "run.json").exists()}
+    there = _own_parts(run, info)
     wanted = _wanted(run, info, there | given)
     try:
         with hold(run), open_storage(run / "spill") as con:
-            return _put(run, info, {number: (there | given)[number] for number in wanted}, con, tape_path)
+            opened = open_folder("tape", tape_path or Path(info["tape"]["path"]))
+            return _put(run, info, {number: (there | given)[number] for number in wanted}, given, con, opened)
     except duckdb.Error as error:
         raise QuerytapeError(f"{run}: cannot merge the parts: {plain_reason(error)}") from error
     finally:
@@ -73,6 +76,16 @@ def _number(part: Path, info: dict[str, Any]) -> int:
     return int(about["number"])
 
 
+def _own_parts(run: Path, info: dict[str, Any]) -> dict[int, Path]:
+    """Return the parts in the run's own folder by their numbers, without unfinished parts of replaced drivers.
+
+    Raises InputError if another part is unfinished.
+    """
+    replaced = {part_path(run, entry["replaces"]) for entry in info["drivers"] if entry.get("replaces")}
+    paths = [path for path in sorted((run / PARTS).glob("*")) if (path / "run.json").exists()]
+    return {_number(path, info): path for path in paths if path not in replaced or _read(path).get("finished")}
+
+
 def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[int]:
     """Return the drivers whose parts must be added.
 
@@ -93,42 +106,55 @@ def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[
         if not lost:
             raise InputError(f"{run}: the run already contains all parts")
         raise InputError(f"{run}: add the part of {named} to the command line")
-    if replaced:
-        raise InputError(
-            f"{run}: the lead process was lost after a new driver had replaced driver {min(replaced)}. The parts of"
-            " such a run cannot be merged"
-        )
-    missing = [entry for entry in info["drivers"] if entry["number"] not in there]
+    needed = [entry for entry in info["drivers"] if entry["number"] not in replaced]
+    missing = [entry for entry in needed if entry["number"] not in there]
     if missing:
         named = ", ".join(f"driver {entry['number']} ({entry['host']})" for entry in missing)
         raise InputError(f"{run}: the lead process was lost, so all parts are required. Missing: {named}")
-    return [entry["number"] for entry in info["drivers"]]
+    return [entry["number"] for entry in needed]
+
+
+def _chains(info: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """Return the entries of each driver and of the drivers that replaced it, in order."""
+    after = {entry.get("replaces"): entry for entry in info["drivers"]}
+    chains = [[entry] for entry in info["drivers"] if not entry.get("replaces")]
+    for chain in chains:
+        while (entry := after.get(chain[-1]["number"])) is not None:
+            chain.append(entry)
+    return chains
 
 
 def _put(
     run: Path,
     info: dict[str, Any],
     parts: Mapping[int, Path],
+    given: Mapping[int, Path],
     con: duckdb.DuckDBPyConnection,
-    tape_path: Path | None,
+    tape: Folder,
 ) -> RunSummary:
+    """Add the needed parts. `given`: all parts of the command line, also those of replaced drivers."""
     infos = {number: _read(part) for number, part in parts.items()}
     whole = "accounting" not in info
-    for number, part in parts.items():
-        for old in () if whole else (run / "outcomes").glob(f"part-d{number:02d}-*.parquet"):
-            old.unlink()
-        for file in sorted((part / "outcomes").glob("part-*.parquet")):
-            shutil.copy2(file, run / "outcomes" / f"part-d{number:02d}-{file.name.removeprefix('part-')}")
-    _put_sessions(run, list(parts.values()), con)
-    if whole and (ticks := [file for part in parts.values() if (file := part / "ticks.parquet").exists()]):
-        write_parquet(con, whole_ticks(ticks), run / "ticks.parquet")
-        remove_folder(run / "ticks")
+    chains = {chain[-1]["number"]: chain for chain in _chains(info) if whole and len(chain) > 1}
+    begins = {entry["number"]: int(entry.get("begin_ns") or 0) for entry in info["drivers"]}
     for entry in info["drivers"]:
         if entry["number"] in parts:
             entry.update(lost=None, sent_unknown=0, partial=infos[entry["number"]]["partial"])
+    for number, part in parts.items():
+        for old in (run / "outcomes").glob(f"part-d{number:02d}-*.parquet"):
+            old.unlink()
+        if number in chains:
+            _put_chain(run, chains[number], {**given, **parts}, info, con, tape)
+            continue
+        for file in sorted((part / "outcomes").glob("part-*.parquet")):
+            shutil.copy2(file, run / "outcomes" / f"part-d{number:02d}-{file.name.removeprefix('part-')}")
+    _put_sessions(run, {part: begins[number] for number, part in parts.items()}, con)
+    ticks = [(file, begins[number]) for number, part in parts.items() if (file := part / "ticks.parquet").exists()]
+    if whole and ticks:
+        write_parquet(con, whole_ticks(ticks), run / "ticks.parquet")
+        remove_folder(run / "ticks")
     if whole:
         info.update(_of_all(list(infos.values())))
-    tape = open_folder("tape", tape_path or Path(info["tape"]["path"]))
     _account(run, info, tape, list(infos.values()), con)
     write_json(run / "run.json", info)
     remove_folder(run / PARTS)
@@ -136,14 +162,49 @@ def _put(
     return RunSummary(run, info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"])
 
 
-def _put_sessions(run: Path, parts: list[Path], con: duckdb.DuckDBPyConnection) -> None:
-    files = [file for part in parts if (file := part / "sessions.parquet").exists()]
+def _put_chain(
+    run: Path,
+    chain: Sequence[dict[str, Any]],
+    parts: Mapping[int, Path],
+    info: dict[str, Any],
+    con: duckdb.DuckDBPyConnection,
+    tape: Folder,
+) -> None:
+    """Add the outcomes of a lost driver and of the drivers that replaced it. The other events were not sent.
+
+    `parts`: known parts. The run's own folder has what the other drivers had delivered.
+    """
+    first, last = chain[0], chain[-1]
+    sources = []
+    for entry in chain:
+        folder = parts.get(entry["number"], part_path(run, entry["number"])) / "outcomes"
+        excluded = () if entry is not first else folder.glob("part-plan-*.parquet")
+        sources.append((whole_files(sorted([*folder.glob("part-run-*.parquet"), *excluded]), con), entry["begin_ns"]))
+    name = run / "outcomes" / f"part-d{last['number']:02d}"
+    if any(files for files, _ in sources):
+        write_parquet(con, whole_chain(sources), name.with_name(f"{name.name}-all.parquet"))
+    there = sorted(name.parent.glob(f"{name.name}-*.parquet"))
+    known = f"SELECT session, seq, clone FROM read_parquet({sql_files(there)})" if there else NOTHING
+    copies = info["parameters"]["amplify"] * info["parameters"]["loop"]
+    missing = (
+        "SELECT session::BIGINT AS session, seq::BIGINT AS seq, clone::INTEGER AS clone, 'not_sent' AS status,"
+        f" '{REASON}' AS reason FROM {part_of(tape, first['tapes']).source('events')}, range({copies}) AS c(clone)"
+    )
+    have = {"session", "seq", "clone", "status", "reason"}
+    listed = select_list("run", "outcomes", have)
+    query = f"SELECT {listed} FROM ({missing}) ANTI JOIN ({known}) AS known USING (session, seq, clone)"
+    first["sent_unknown"] = write_parquet(con, query, name.with_name(f"{name.name}-end.parquet"))
+
+
+def _put_sessions(run: Path, parts: Mapping[Path, int], con: duckdb.DuckDBPyConnection) -> None:
+    """Add the sessions of parts. `parts`: each part, and when its driver began in ns since the start of the run."""
+    files = [(file, begin_ns) for part, begin_ns in parts.items() if (file := part / "sessions.parquet").exists()]
     if not files:
         return
-    query = f"FROM read_parquet({sql_files(files)})"
+    query = " UNION ALL BY NAME ".join(later_sessions(file, begin_ns) for file, begin_ns in files)
     if (own := run / "sessions.parquet").exists():
         source = f"read_parquet({sql_files([own])})"
-        query = f"{query} UNION ALL (FROM {source} ANTI JOIN ({query}) USING (session, clone))"
+        query = f"({query}) UNION ALL BY NAME (FROM {source} ANTI JOIN ({query}) USING (session, clone))"
     write_parquet(con, f"FROM ({query}) ORDER BY session, clone", own)
 
 

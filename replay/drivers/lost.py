@@ -5,6 +5,7 @@ The lead process plans the driver's tapes again with the same rules.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -75,42 +76,63 @@ def _due(plan: Plan, reported: str, spans: Sequence[Span]) -> int:
 
 def reported_files(outcomes: Path, con: duckdb.DuckDBPyConnection) -> list[Path]:
     """Return the files of reported outcomes. Incomplete files are removed and do not count."""
-    whole = []
-    for file in sorted(outcomes.glob("part-run-*.parquet")):
-        try:
-            check_parquet("run", "outcomes", (file,), con)
-            whole.append(file)
-        except (FolderError, duckdb.Error):
-            file.unlink()
+    files = sorted(outcomes.glob("part-run-*.parquet"))
+    whole = whole_files(files, con)
+    for file in set(files) - set(whole):
+        file.unlink()
     return whole
 
 
-def take_over(lost: Member, con: duckdb.DuckDBPyConnection) -> None:
-    """Move the outcomes of the drivers that replaced a lost driver into its part. Their times become those of the run.
+def whole_files(files: Sequence[Path], con: duckdb.DuckDBPyConnection) -> list[Path]:
+    """Return the files of outcomes that are complete."""
+    whole = []
+    for file in files:
+        with suppress(FolderError, duckdb.Error):
+            check_parquet("run", "outcomes", (file,), con)
+            whole.append(file)
+    return whole
+
+
+def whole_chain(parts: Sequence[tuple[Sequence[Path], int]]) -> str:
+    """Return a query that merges the outcomes of a lost driver and of the drivers that replaced it, in this order.
+
+    `parts`: the files of each driver, and the time at which it began in ns since the start of the run. At least one
+    driver must have a file.
 
     The new drivers sent some statements for the session state again. The first outcome of an event counts, unless only
     a later driver sent the event.
     """
+    sources = [
+        f"SELECT * REPLACE ({_later(OUTCOME_TIMES, begin_ns)}), {origin} AS origin"
+        f" FROM read_parquet({sql_files(files)}, union_by_name = true)"
+        for origin, (files, begin_ns) in enumerate(parts)
+        if files
+    ]
+    first = "row_number() OVER (PARTITION BY session, seq, clone ORDER BY status <> 'executed', origin) = 1"
+    return f"SELECT * EXCLUDE (origin) FROM ({' UNION ALL BY NAME '.join(sources)}) QUALIFY {first}"
+
+
+def later_sessions(file: Path, begin_ns: int) -> str:
+    """Return a query of a driver's sessions, with the times of the run. `begin_ns`: when it began, since the start."""
+    return f"SELECT * REPLACE ({_later(SESSION_TIMES, begin_ns)}) FROM read_parquet({sql_files([file])})"
+
+
+def take_over(lost: Member, con: duckdb.DuckDBPyConnection) -> None:
+    """Move the outcomes of the drivers that replaced a lost driver into its part. Times become those of the run."""
     outcomes = lost.part / "outcomes"
     outcomes.mkdir(mode=0o700, parents=True, exist_ok=True)
-    old, sources = reported_files(outcomes, con), []
-    if old:
-        sources.append(f"SELECT *, 0 AS origin FROM read_parquet({sql_files(old)}, union_by_name = true)")
-    for origin, member in enumerate(chain_of(lost)[1:], 1):
+    old = reported_files(outcomes, con)
+    parts: list[tuple[list[Path], int]] = [(old, 0)]
+    for member in chain_of(lost)[1:]:
         files = reported_files(member.part / "outcomes", con)
         files += sorted((member.part / "outcomes").glob("part-end-*.parquet"))
         if member.begins is None or not files:
             continue
-        later = _later(OUTCOME_TIMES, member.begins.due_ns)
-        source = f"read_parquet({sql_files(files)}, union_by_name = true)"
-        sources.append(f"SELECT * REPLACE ({later}), {origin} AS origin FROM {source}")
+        parts.append((files, member.begins.due_ns))
         if (sessions := member.part / "sessions.parquet").exists():
-            later = _later(SESSION_TIMES, member.begins.due_ns)
-            write_parquet(con, f"SELECT * REPLACE ({later}) FROM read_parquet({sql_files([sessions])})", sessions)
-    if len(sources) > (1 if old else 0):
-        first = "row_number() OVER (PARTITION BY session, seq, clone ORDER BY status <> 'executed', origin) = 1"
-        query = f"SELECT * EXCLUDE (origin) FROM ({' UNION ALL BY NAME '.join(sources)}) QUALIFY {first}"
-        write_parquet(con, query, outcomes / "part-run-all.parquet")
+            write_parquet(con, later_sessions(sessions, member.begins.due_ns), sessions)
+    if len(parts) > 1:
+        write_parquet(con, whole_chain(parts), outcomes / "part-run-all.parquet")
         for file in old:
             file.unlink()
     for member in chain_of(lost)[1:]:

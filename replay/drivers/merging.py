@@ -75,11 +75,18 @@ def lateness_of(infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {name: max((one[name] for one in said if one.get(name) is not None), default=None) for name in LATENESS}
 
 
-def whole_ticks(files: Sequence[Path]) -> str:
-    """Return a query that merges the tick files of several drivers second by second, as `Ticks` does."""
+def whole_ticks(files: Sequence[tuple[Path, int]]) -> str:
+    """Return a query that merges the tick files of several drivers second by second, as `Ticks` does.
+
+    `files`: each file, and the time at which its driver began in ns since the start of the run.
+    """
     how = dict.fromkeys((*SUMMED, *LATEST), "sum") | dict.fromkeys(("at_ns", "real_ns", *HIGHEST), "max")
     listed = ", ".join(f'{how[name]}("{name}")::{kind} AS "{name}"' for name, kind in columns("run", "ticks"))
-    return f"SELECT {listed} FROM read_parquet({sql_files(files)}) GROUP BY at_ns // 1000000000 ORDER BY 1"
+    sources = " UNION ALL BY NAME ".join(
+        f"SELECT * REPLACE (at_ns + {begin_ns} AS at_ns) FROM read_parquet({sql_files([file])})"
+        for file, begin_ns in files
+    )
+    return f"SELECT {listed} FROM ({sources}) GROUP BY at_ns // 1000000000 ORDER BY 1"
 
 
 def whole_stats(members: Sequence[Member], zero_real_ns: int, now_ns: int) -> EngineStats:

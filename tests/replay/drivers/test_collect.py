@@ -2,7 +2,9 @@
 """Tests of `querytape collect`, which merges the parts of a run after its lead was killed."""
 
 import json
+import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,14 @@ from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
 from tests.helpers.growing_log import wait_until
+from tests.helpers.joining import Program
 from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
 from tests.helpers.processes import QUERYTAPE, run_command
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, make_tape
 from tests.helpers.whole import accounting, options, outcomes, query
+
+from .test_replacing import check_run
 
 
 def parts_of(run: Path) -> list[dict[str, Any]]:
@@ -68,6 +73,35 @@ def test_parts_of_a_killed_lead_are_collected(shop: Server, tmp_path: Path) -> N
     assert accounting(alone) == accounting(again)
     run_command("report", tapes, run, tmp_path / "alone.run")
     assert run_command("collect", run, check=False).stderr.strip().endswith("the run already contains all parts")
+
+
+@pytest.mark.server
+def test_run_with_a_replaced_driver_is_collected(shop: Server, tmp_path: Path) -> None:
+    """A driver is killed and replaced, then the lead is killed. What the killed driver had sent is not sent again."""
+    tapes, run = prime_set(tmp_path, 2, 250 * MS), tmp_path / "a.run"
+    given = ["--target", shop.url("shop"), "--allow-writes", "--target-is-disposable", "--partial-ok", "-o", run]
+    lead = Program("replay", tapes, "--drivers", "local:2", "--on-driver-lost", "resume", *given)
+    lead.saw("0:02 ")
+    os.kill(json.loads((run / "run.json").read_text())["drivers"][0]["pid"], signal.SIGKILL)
+    lead.saw("driver 3 replaces driver 1")
+    lead.saw("0:12 ")
+    lead.process.kill()
+    lead.end()
+    wait_until(lambda: sum(part["finished"] for part in parts_of(run)) == 2, "2 finished parts")
+    info = json.loads((run / "run.json").read_text())
+    assert [driver["replaces"] for driver in info["drivers"]] == [None, None, 1]
+    shutil.copytree(run, tmp_path / "less.run")
+    shutil.rmtree(tmp_path / "less.run" / "drivers" / "03")
+    with pytest.raises(InputError, match=r"all parts are required. Missing: driver 3 \("):
+        collect(tmp_path / "less.run")
+    done = run_command("collect", run, check=False)
+    assert done.returncode == 5
+    assert "driver 1 was lost" in done.stdout
+    info = json.loads((run / "run.json").read_text())
+    assert check_run(shop, run, info, 3)["sent_unknown"] > 0
+    seconds = query(f"SELECT list(at_ns // 1000000000 ORDER BY at_ns) FROM '{run}/ticks.parquet'")[0][0]
+    assert seconds == sorted(set(seconds))
+    assert seconds[-1] >= 15
 
 
 def test_invalid_parts_of_a_run_are_refused(tmp_path: Path) -> None:
