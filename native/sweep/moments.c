@@ -95,17 +95,32 @@ static int64_t first_behind(const struct qt_sweep *s, const struct qt_event *e)
     return first;
 }
 
-/* Returns the earliest lock after e->lo_ns of a transaction whose locks lasted longer than until_ns and began no later.
- * INT64_MAX = none. */
+/* Returns the place of the first lock after `ns`. */
+static size_t holder_after(const struct qt_sweep_table *t, int64_t ns)
+{
+    size_t low = 0, high = t->n_holders;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->holder[middle].ns > ns)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* Returns the earliest lock after e->after_ns of a transaction that had locks at until_ns. INT64_MAX = none. */
 static int64_t first_around(const struct qt_sweep *s, const struct qt_event *e, int64_t until_ns)
 {
     int64_t first = INT64_MAX;
     const struct qt_sweep_table *t;
-    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++)
-        for (size_t k = 0; k < t->n_holders; k++)
-            if (t->holder[k].ns > (t->holder[k].later ? e->after_ns : e->lo_ns) && t->holder[k].ns <= until_ns &&
-                t->holder[k].end_ns >= until_ns && t->holder[k].ns < first)
-                first = t->holder[k].ns;
+    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++) {
+        size_t k = holder_after(t, e->after_ns);
+        while (k < t->n_holders && t->holder[k].ns <= until_ns && t->holder[k].end_ns < until_ns)
+            k++;
+        if (k < t->n_holders && t->holder[k].ns <= until_ns && t->holder[k].ns < first)
+            first = t->holder[k].ns;
+    }
     return first;
 }
 
@@ -124,10 +139,11 @@ static int64_t least_holder(const struct qt_sweep *s, const struct qt_event *e)
 {
     int64_t first = INT64_MAX;
     const struct qt_sweep_table *t;
-    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++)
-        for (size_t k = 0; k < t->n_holders; k++)
-            if (t->holder[k].ns > e->lo_ns && t->holder[k].ns < first)
-                first = t->holder[k].ns;
+    for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++) {
+        size_t k = holder_after(t, e->lo_ns);
+        if (k < t->n_holders && t->holder[k].ns < first)
+            first = t->holder[k].ns;
+    }
     return first;
 }
 
@@ -184,8 +200,10 @@ static void own_closes(struct qt_sweep *s, struct qt_event *e)
     for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++) {
         if (--t->own_open == 0)
             t->n_held = 0;
-        if (e->exclusive && --t->whole_open == 0)
+        if (e->exclusive && --t->whole_open == 0) {
             t->n_holders = 0;
+            t->list++;
+        }
     }
 }
 
@@ -232,23 +250,36 @@ static void add_open(struct qt_sweep *s, struct qt_sweep_table *t, struct qt_tx 
         t->open[t->n_open++] = tx;
 }
 
-static void note_holder(struct qt_sweep *s, struct qt_sweep_table *t, const struct qt_tx *tx, int64_t ns, uint8_t later)
+/* Returns the entries of a transaction in a table that it uses. NULL: it does not use the table. */
+static struct qt_noted *noted(const struct qt_sweep *s, const struct qt_sweep_table *t, struct qt_tx *tx)
 {
-    for (size_t k = 0; k < t->n_holders; k++)
-        if (t->holder[k].tx == tx && t->holder[k].later == later)
-            return;
-    t->holder = qt_sweep_grown(s, t->holder, &t->holder_room, t->n_holders, sizeof *t->holder);
-    if (t->n_holders < t->holder_room)
-        t->holder[t->n_holders++] = (struct qt_holder){ns, INT64_MAX, tx, later};
+    struct qt_noted *found = t == &s->table[QT_TABLE_ALL] ? &tx->noted : NULL;
+    for (size_t i = 0; i < tx->n_used && found == NULL; i++)
+        if (&s->table[tx->used[i].table] == t)
+            found = &tx->used[i].noted;
+    if (found != NULL && found->list != t->list)
+        *found = (struct qt_noted){t->list, {-1, -1}};
+    return found;
 }
 
-static void end_holder(struct qt_sweep_table *t, const struct qt_tx *tx, int64_t ns)
+static void note_holder(struct qt_sweep *s, struct qt_sweep_table *t, struct qt_tx *tx, int64_t ns, int later)
 {
-    for (size_t k = 0; k < t->n_holders; k++)
-        if (t->holder[k].tx == tx) {
-            t->holder[k].end_ns = ns;
-            t->holder[k].tx = NULL;
-        }
+    struct qt_noted *known = noted(s, t, tx);
+    if (known == NULL || known->at[later] >= 0)
+        return;
+    t->holder = qt_sweep_grown(s, t->holder, &t->holder_room, t->n_holders, sizeof *t->holder);
+    if (t->n_holders == t->holder_room)
+        return;
+    known->at[later] = (int32_t)t->n_holders;
+    t->holder[t->n_holders++] = (struct qt_holder){ns, INT64_MAX};
+}
+
+static void end_holder(const struct qt_sweep *s, struct qt_sweep_table *t, struct qt_tx *tx, int64_t ns)
+{
+    const struct qt_noted *known = noted(s, t, tx);
+    for (int later = 0; known != NULL && later < 2; later++)
+        if (known->at[later] >= 0)
+            t->holder[known->at[later]].end_ns = ns;
 }
 
 static void locks_taken(struct qt_sweep *s, const struct qt_event *e, struct qt_tx *tx)
@@ -282,22 +313,23 @@ static void leave_open(struct qt_sweep_table *t, const struct qt_tx *tx)
         }
 }
 
-static void close_table(struct qt_sweep_table *t, const struct qt_tx *tx, int64_t ns)
+static void close_table(const struct qt_sweep *s, struct qt_sweep_table *t, struct qt_tx *tx, int64_t ns)
 {
     leave_open(t, tx);
-    end_holder(t, tx, ns);
+    end_holder(s, t, tx, ns);
     if (!tx->dropped) {
         t->closed_ns = ns;
         t->n_held = 0; /* held_ns only contains moments before this commit */
     }
 }
 
-/* Rule 11: notes that DDL was after a transaction that had locked the table before the DDL arrived. */
+/* Rule 11: DDL is after a transaction that had locked the table before the DDL arrived. It is then also after each
+ * transaction that had locked the table before that one ended. */
 static void note_end(const struct qt_sweep *s, const struct qt_tx *tx, int64_t ns)
 {
     for (struct qt_event *e = s->own.first; s->n_whole > 0 && e != NULL; e = e->after)
         for (size_t i = 0; e->exclusive && i < tx->n_used; i++)
-            if (tx->used[i].hi_ns <= e->lo_ns && uses_table(e, tx->used[i].table))
+            if (tx->used[i].hi_ns <= e->after_ns && uses_table(e, tx->used[i].table))
                 e->after_ns = ns;
 }
 
@@ -306,9 +338,9 @@ static void tx_ends(struct qt_sweep *s, struct qt_tx *tx, int64_t ns)
     note_end(s, tx, ns);
     for (size_t i = 0; i < tx->n_used; i++)
         if (tx->used[i].held)
-            close_table(table_of(s, tx->used[i].table), tx, ns);
+            close_table(s, table_of(s, tx->used[i].table), tx, ns);
     if (s->unknown && qt_sweep_has_locks(tx))
-        close_table(table_of(s, QT_TABLE_ALL), tx, ns);
+        close_table(s, table_of(s, QT_TABLE_ALL), tx, ns);
     for (size_t i = 0; i < tx->n_waiting; i++) {
         struct qt_event *e = tx->waiting[i];
         e->undecided--;

@@ -47,7 +47,7 @@ struct qt_event {
     int64_t session, seq, tape_ns;
     int64_t at_ns, lo_ns, hi_ns; /* at_ns: start or arrival */
     int64_t moment_ns;           /* own commit: the earliest moment that is still possible */
-    int64_t after_ns;            /* DDL: last end of a transaction that had locked a table before the DDL arrived */
+    int64_t after_ns;            /* DDL: the last end of a transaction that was certainly before it, or lo_ns */
     const struct qt_use *uses;
     int32_t n_uses;
     int32_t left;      /* unfinished points; 0 = the row is complete */
@@ -62,9 +62,16 @@ struct qt_event {
     struct qt_event *before, *after; /* links in a list of the sweep; free events use `after` */
 };
 
+/* The entries of a transaction in the list `holder` of a table: of its own locks, and of a use that comes later. */
+struct qt_noted {
+    int64_t list;  /* number of the list; the list of a table is emptied often */
+    int32_t at[2]; /* -1: none */
+};
+
 /* A table that a transaction uses. */
 struct qt_used {
     int32_t table;
+    struct qt_noted noted;
     int64_t hi_ns;                          /* hi_ns of the first statement that locked the table */
     uint8_t held, read_later, locked_later; /* later: after the first plain read */
 };
@@ -73,6 +80,7 @@ struct qt_tx {
     int64_t first_seq, end_seq;
     struct qt_used *used;
     size_t n_used, used_room;
+    struct qt_noted noted;     /* in the table of all tables */
     struct qt_event *reader;   /* first plain read of the transaction */
     int64_t *seen, *locked;    /* waits of the reader by table; NULL = not known yet */
     struct qt_event **waiting; /* writes that arrived while the transaction was open */
@@ -84,9 +92,7 @@ struct qt_tx {
 
 /* The first lock of a transaction on a table while DDL or LOCK TABLES waits for the whole table. */
 struct qt_holder {
-    int64_t ns, end_ns;     /* end_ns: moment of its commit; INT64_MAX = still open */
-    const struct qt_tx *tx; /* only compared; NULL when the transaction has ended */
-    uint8_t later;          /* the first read of the transaction, which uses the table later */
+    int64_t ns, end_ns; /* end_ns: moment of its commit; INT64_MAX = still open */
 };
 
 enum { QT_BLOCK_EVENTS = 256 };
@@ -107,7 +113,8 @@ struct qt_sweep_table {
     int64_t closed_ns;   /* moment of the last commit of a transaction */
     int64_t *held_ns;    /* ends of later locking statements, while an own write is open */
     size_t n_held, held_room, own_open;
-    struct qt_holder *holder; /* used while DDL or LOCK TABLES is open */
+    struct qt_holder *holder; /* by `ns`; used while DDL is open */
+    int64_t list;             /* how often `holder` was emptied */
     size_t n_holders, holder_room, whole_open;
     int64_t whole_ns;    /* logs of arrivals: moment of the last DDL or LOCK TABLES */
     struct qt_tx **open; /* logs of arrivals: transactions that hold locks */

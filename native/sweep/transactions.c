@@ -15,6 +15,7 @@ struct qt_tx *qt_sweep_new_tx(struct qt_sweep *s, int64_t first_seq, int64_t end
     tx->first_seq = first_seq;
     tx->end_seq = end_seq;
     tx->refs = 1;
+    tx->noted.list = -1;
     tx->next = s->transactions;
     if (tx->next != NULL)
         tx->next->previous = tx;
@@ -112,7 +113,7 @@ static struct qt_used *used_of(struct qt_sweep *s, struct qt_tx *tx, int32_t tab
     tx->used = qt_sweep_grown(s, tx->used, &tx->used_room, tx->n_used, sizeof *tx->used);
     if (tx->n_used == tx->used_room)
         return NULL;
-    tx->used[tx->n_used] = (struct qt_used){.table = table, .hi_ns = INT64_MAX};
+    tx->used[tx->n_used] = (struct qt_used){.table = table, .hi_ns = INT64_MAX, .noted = {.list = -1}};
     return &tx->used[tx->n_used++];
 }
 

@@ -41,7 +41,16 @@ DYNAMIC = frozenset({"prepare", "immediate"})  # words of dynamic SQL in a routi
 # Matches a normalised CREATE or ALTER, and finds the kind of its object and the events of a trigger.
 DEFINES = re.compile(
     r"(?:create|alter) (?:(?!\b(?:table|index|event)\b).)*?"
-    r"\b(?:(view|procedure|function)\b|trigger\b.*?\b(?:before|after)((?: \w+)+?) on\b)"
+    r"\b(?:(view|procedure|function)\b|trigger\b.*?\b(?:before|after) ([\w ,`]+?) on\b.*?\bfor each row\b)"
+)
+COMMENTS = re.compile(r"/\*!\d*|\*/| +")  # around the parts of a statement of mysqldump
+DEFINER = re.compile(r" definer ?= ?(?:`[^`]*`|[^\s`@]+)(?: ?@ ?(?:`[^`]*`|\S+))?")
+RENAMES = re.compile(r"rename table\b|alter .*\brename\b")
+LONGEST = 65_000  # the normalised text of a longer statement may lack its end
+# Statements after which an older snapshot can still be used.
+KEEPS_ROWS = re.compile(
+    r"(?:create|alter|drop) (?!(?:\w+ )*?(?:table|index)\b)|rename\b"
+    r"|alter table \S+ (?:comment|auto_increment) ?=? ?\?$|alter table \S+ rename (?!column|index|key)[^,]*$"
 )
 NUMBERED = re.compile(r"\bauto_increment\b(?! =)|\bserial\b")  # a column that generates ids, not the next id
 
@@ -52,6 +61,7 @@ class Catalog:
 
     - `touches`: the tables and views behind a name of `opaque`, with the name itself. A name is missing if it is a
       routine, if its text is hidden, or if its text runs a routine or dynamic SQL.
+    - `shows`: like `touches`, but only views count. `fires`: tables that are in `opaque` only because of triggers.
     - `across`: the names of `together` whose foreign keys lead into another schema.
     - `numbering`: tables and views that generate ids. None means that the server was not asked for them.
     - `hidden`: triggers and routines that may insert into these tables and views (`hidden_inserts`).
@@ -65,6 +75,12 @@ class Catalog:
     hidden: frozenset[str] = frozenset()
     steps: tuple[int, int] | None = None
     touches: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    shows: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    fires: frozenset[str] = frozenset()
+
+    def hidden_by(self, names: Set[str], statement_class: str) -> frozenset[str]:
+        """Return the names that hide other tables from a statement. A read fires no trigger."""
+        return frozenset(names & self.opaque) - (self.fires if statement_class == "read" else frozenset())
 
 
 @dataclass(frozen=True)
@@ -74,6 +90,7 @@ class Objects:
     - `views` and `routines`: (name, text). `triggers`: (table, event, text).
     - `keys`: (table, referenced table, whether the key may lead into another schema: 1 or 0).
     - `numbering`: tables that generate ids. `tables`: tables that the texts may contain.
+    - `renamed`: pairs of names that a table has at different times.
     """
 
     views: Sequence[tuple[str, ...]] = ()
@@ -82,6 +99,7 @@ class Objects:
     keys: Sequence[tuple[str, ...]] = ()
     numbering: Set[str] = frozenset()
     tables: Set[str] = frozenset()
+    renamed: Sequence[tuple[str, str]] = ()
 
 
 def created_objects(digests: Iterable[tuple[str, Sequence[str] | None, Sequence[str] | None]]) -> Objects:
@@ -90,23 +108,35 @@ def created_objects(digests: Iterable[tuple[str, Sequence[str] | None, Sequence[
     `digests`: (normalised text, named tables, called routines) of each digest of class ddl. The first name of a
     CREATE is the created object, or the table of a trigger.
     """
-    views, routines, triggers, keys = [], [], [], []
+    views, routines, triggers, keys, renamed = [], [], [], [], []
     numbering, tables = set[str](), set[str]()
-    for text, named, calls in digests:
+    for normalized, named, calls in digests:
+        text = plain_definition(normalized or "")
         names = [bare(name) for name in named or ()]
         made = DEFINES.match(text)
+        body = text[made.end() :] if made and len(text) < LONGEST else ""
         if made and made[1] in ("procedure", "function"):
-            routines += [(bare(name), text) for name in (calls or ())[:1]]
+            routines += [(bare(name), body) for name in (calls or ())[:1]]
         elif made and names:
             tables.update(names)
-            views += [(names[0], text)] if made[1] == "view" else []
-            triggers += [(names[0], event, text) for event in (made[2] or "").split() if event in EVENTS]
+            views += [(names[0], body)] if made[1] == "view" else []
+            triggers += [(names[0], event, body) for event in WORD.findall(made[2] or "") if event in EVENTS]
         elif names:
             numbering.update(names[:1] if NUMBERED.search(text) else ())
             schemas = {tuple(parts_of(name)[:-1]) for name in named or ()}
-            if "references" in WORD.findall(text):
+            renames = RENAMES.match(text) is not None
+            if renames or "references" in WORD.findall(text):
                 keys += [(names[0], name, str(int(len(schemas) > 1))) for name in names[1:]]
-    return Objects(tuple(views), tuple(routines), tuple(triggers), tuple(keys), frozenset(numbering), frozenset(tables))
+            renamed += [(names[0], name) for name in names[1:] if renames]
+    return Objects(
+        *(tuple(views), tuple(routines), tuple(triggers), tuple(keys)),
+        *(frozenset(numbering), frozenset(tables), tuple(renamed)),
+    )
+
+
+def plain_definition(text: str) -> str:
+    """Return the normalised text of DDL without version comments and without its definer."""
+    return DEFINER.sub("", COMMENTS.sub(" ", text).strip().replace("  ", " "), count=1)
 
 
 def created_by(tape: Folder) -> Objects:
@@ -127,11 +157,16 @@ def read_catalog(con: "Connection[Any]", created: Objects | None = None) -> Cata
     own, there = created or Objects(), _objects_of(con)
     views, routines = [*there.views, *own.views], [*there.routines, *own.routines]
     triggers, keys = [*there.triggers, *own.triggers], [*there.keys, *own.keys]
-    behind = [(row[0], row[1]) for row in views] + [(row[0], row[2]) for row in triggers]
-    touches = touched_tables(behind, there.tables | own.tables, {row[0] for row in routines})
+    same = join_pairs(own.renamed)
+    triggers += [
+        (name, *row[1:]) for row in triggers for name in same if name != row[0] and same[name] == same.get(row[0])
+    ]
+    of_views = [(row[0], row[1]) for row in views]
+    behind = of_views + [(row[0], row[2]) for row in triggers]
+    known, callable_names = there.tables | own.tables, {row[0] for row in routines}
     bodies = [(f"call {name}", text) for name, text in routines]
     bodies += [(f"{event} {table}", text) for table, event, text in triggers]
-    hidden, generating = hidden_inserts(bodies, there.numbering | own.numbering, [(row[0], row[1]) for row in views])
+    hidden, generating = hidden_inserts(bodies, there.numbering | own.numbering, of_views)
     together = join_pairs((row[0], row[1]) for row in keys)
     steps = _query(con, f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in STEPS)}")
     return Catalog(
@@ -141,7 +176,9 @@ def read_catalog(con: "Connection[Any]", created: Objects | None = None) -> Cata
         generating,
         hidden,
         id_steps(dict(zip(STEPS, steps[0], strict=True)) if steps else None),
-        touches,
+        touched_tables(behind, known, callable_names),
+        touched_tables(of_views, known, callable_names),
+        frozenset(row[0] for row in triggers) - {row[0] for row in (*views, *routines)},
     )
 
 
@@ -208,6 +245,11 @@ def touched_tables(
     return {name: frozenset(names) for name, names in found.items() if not names & unknown}
 
 
+def redefines(ddl: str | None) -> bool:
+    """Return whether DDL may make a table unreadable for an older snapshot. None: the statement is no DDL."""
+    return ddl is not None and KEEPS_ROWS.match(plain_definition(ddl)) is None
+
+
 def tables_of(
     tables: Iterable[str] | None, calls: Iterable[str], statement_class: str, snapshot: bool, catalog: Catalog
 ) -> frozenset[str] | None:
@@ -218,10 +260,11 @@ def tables_of(
     if tables is None or snapshot:
         return None
     names = {bare(name) for name in tables}
-    opaque = (names | {bare(name) for name in calls}) & catalog.opaque
-    if not opaque <= catalog.touches.keys():
+    opaque = catalog.hidden_by(names | {bare(name) for name in calls}, statement_class)
+    touches = catalog.shows if statement_class == "read" else catalog.touches
+    if not opaque <= touches.keys():
         return None
-    names = names.union(*(catalog.touches[name] for name in opaque))
+    names = names.union(*(touches[name] for name in opaque))
     together = frozenset(catalog.together.get(name, name) for name in names)
     return together if together or statement_class in ("read", "session", "transaction") else None
 

@@ -38,7 +38,7 @@ from ...schemas.names import (
     USE_LOOKS_AT_LOCK,
     USE_TAKES_LOCK,
 )
-from .catalog import bare, tables_of
+from .catalog import bare, redefines, tables_of
 from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
 from .table_uses import ADD_WINDOW, GATHER, NamedTables, uses_of
@@ -233,20 +233,21 @@ def _number_tables(
     adds rows.
     """
     digests = con.execute(
-        "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), coalesce(properties, 0)"
+        "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), coalesce(properties, 0),"
+        " CASE WHEN class = 'ddl' THEN normalized END"
         f" FROM {plan.tape.source('digests')} ORDER BY digest"
     ).fetchall()
     numbers: dict[str, int] = {}
     uses: list[tuple[int, int, int]] = []
     called: list[tuple[int]] = []
     of_digests: list[NamedTables] = []
-    for digest_no, (_, named, calls, statement_class, snapshot, properties) in enumerate(digests):
+    for digest_no, (_, named, calls, statement_class, snapshot, properties, _) in enumerate(digests):
         called += [(digest_no,)] if properties & PROPERTIES["calls_procedure"] else []
         if user_lock := sum(what for bit, what in USER_LOCKS.items() if properties & bit):
             uses.append((digest_no, TABLE_USER_LOCKS, user_lock))
         tables = tables_of(named, calls, statement_class, snapshot, plan.catalog)
         changes_schema = bool(properties & PROPERTIES["changes_schema"])
-        hidden = tables is not None and not {bare(name) for name in named or ()}.isdisjoint(plan.catalog.opaque)
+        hidden = tables is not None and bool(plan.catalog.hidden_by(set(map(bare, named or ())), statement_class))
         of_digests.append(NamedTables(None if tables is None or hidden else named, bool(user_lock), changes_schema))
         if tables is None:
             uses.append((digest_no, TABLE_UNKNOWN, USE_ASKS | USE_ADDS_ROWS))
@@ -254,8 +255,9 @@ def _number_tables(
             what = sum(use for bit, use in USES.items() if properties & bit)
             what = USE_ASKS | USE_ADDS_ROWS if hidden and statement_class == "write" else what
             uses += [(digest_no, numbers.setdefault(name, TABLE_FIRST + len(numbers)), what) for name in sorted(tables)]
-    con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR, digest_no INTEGER)")
+    con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR, digest_no INTEGER, redefines BOOLEAN)")
     con.execute("CREATE OR REPLACE TEMP TABLE call_digests (digest_no INTEGER)")
-    insert_rows(con, "known_digests", [(digest, number) for number, (digest, *_) in enumerate(digests)])
+    known = [(digest, number, redefines(ddl)) for number, (digest, *_, ddl) in enumerate(digests)]
+    insert_rows(con, "known_digests", known)
     insert_rows(con, "call_digests", called)
     return TABLE_FIRST + len(numbers), uses, bool(called), of_digests

@@ -4,7 +4,7 @@
 import duckdb
 
 from ...common.duck import insert_rows, sql_text
-from .catalog import bare, may_set_off
+from .catalog import DEFINES, bare, may_set_off, plain_definition
 from .overrides import source_steps
 from .rules import Plan
 
@@ -105,7 +105,8 @@ def define_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
             [
                 (digest,)
                 for digest, text, tables, calls in rows
-                if may_set_off(text, map(bare, tables or ()), map(bare, calls or ())) & hidden
+                if not DEFINES.match(plain_definition(text or ""))
+                and may_set_off(text, map(bare, tables or ()), map(bare, calls or ())) & hidden
             ],
         )
     source = source_steps(plan.tape.info)

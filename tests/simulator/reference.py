@@ -141,11 +141,7 @@ class Reference:
             since = min(before)
         firsts: dict[tuple[int | None, bool], int] = {}
         lasts: dict[tuple[int | None, bool], int] = {}
-        after = seen.low
-        held_before = {held.transaction for held in self.held[seen.table] if held.high <= seen.low}
-        for end in [self.ended[other].low for other in held_before if other in self.ended]:
-            if seen.low < end < seen.high:
-                after = max(after, end)
+        after = self._last_before(seen)
         holders = [(held, False) for held in self.held[seen.table]]
         for held, later in holders + [(held, True) for held in self.readers[seen.table]]:
             ending, holder = self.ended.get(held.transaction), (held.transaction, later)
@@ -153,13 +149,24 @@ class Reference:
                 firsts[holder] = min(firsts.get(holder, NEVER), held.high)
                 lasts[holder] = NEVER if ending is None or ending.low >= seen.high else ending.low
         moment = NEVER
-        while around := [
-            first
-            for holder, first in firsts.items()
-            if (after if holder[1] else seen.low) < first <= moment <= lasts[holder]
-        ]:
+        while around := [first for holder, first in firsts.items() if after < first <= moment <= lasts[holder]]:
             moment = min(around) - 1
         return min(moment, seen.high)
+
+    def _last_before(self, seen: Seen) -> int:
+        """Return when the last transaction ended that DDL certainly waited for. Without one, return its beginning.
+
+        It waited for a transaction that had a lock when the DDL arrived, or while the DDL waited for another one.
+        """
+        locked: dict[int | None, int] = {}
+        for held in self.held[seen.table]:
+            locked[held.transaction] = min(locked.get(held.transaction, NEVER), held.high)
+        ends = sorted((self.ended[tx].low, first) for tx, first in locked.items() if tx in self.ended)
+        after = seen.low
+        for end, first in ends:
+            if seen.low < end < seen.high and first <= after:
+                after = end
+        return after
 
     def _keep_behind_whole(self, own: list[Seen]) -> None:
         whole = -NEVER

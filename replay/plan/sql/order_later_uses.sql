@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Fill the table later_uses, and return the uses of its digest numbers (digest, table, what), sorted by digest.
 --
--- The first plain read of a transaction opens its snapshot. If the definition of a table is newer than the snapshot, the
--- server refuses to read or lock its rows (error 1412). If the transaction did this, no DDL on the table ended in
+-- The first plain read of a transaction opens its snapshot. If DDL such as ENGINE or TRUNCATE is newer than the snapshot,
+-- the server refuses to read or lock rows of its table (error 1412). If the transaction did this, no such DDL ended in
 -- between. The first read therefore counts as a read of the table (docs/order.md, rule 11).
 --
 -- Input: the tables all_events, known_digests, known_uses and later_uses (commit_order.py), and these variables:
@@ -11,7 +11,8 @@
 CREATE OR REPLACE TEMP TABLE reads_with_more AS
 WITH changed AS (
     SELECT DISTINCT table_no FROM known_uses SEMI JOIN (
-        FROM all_events WHERE sent AND facts & getvariable('own') <> 0) USING (digest_no)
+        FROM all_events SEMI JOIN (FROM known_digests WHERE redefines) USING (digest_no)
+        WHERE sent AND facts & getvariable('own') <> 0) USING (digest_no)
     WHERE table_no >= getvariable('first_table')
 ), changing AS (
     SELECT digest_no, table_no FROM known_uses SEMI JOIN changed USING (table_no)

@@ -15,6 +15,7 @@ from querytape.replay.plan.catalog import (
     hidden_inserts,
     may_set_off,
     read_catalog,
+    redefines,
     tables_of,
     touched_tables,
 )
@@ -70,8 +71,13 @@ def test_tables_behind_views_and_triggers_are_found() -> None:
         "a": {"a", "b", "c"},
         "b": {"b", "c"},
     }
-    catalog = Catalog(frozenset({*touched, "hidden", "p"}), touches=touched)
-    assert tables_of(["shop.vv"], [], "read", False, catalog) == frozenset({"vv", "v", "my log", "a", "b", "c"})
+    shows = touched_tables([body for body in bodies if body[0] in ("v", "vv", "hidden")], tables, {"p"})
+    catalog = Catalog(
+        frozenset({*touched, "hidden", "p"}), touches=touched, shows=shows, fires=frozenset({"a", "b", "called"})
+    )
+    assert tables_of(["shop.vv"], [], "read", False, catalog) == frozenset({"vv", "v", "my log", "a"})
+    assert tables_of(["shop.vv"], [], "write", False, catalog) == frozenset({"vv", "v", "my log", "a", "b", "c"})
+    assert tables_of(["a", "called"], [], "read", False, catalog) == frozenset({"a", "called"})  # fires no trigger
     assert tables_of(["other", "a"], [], "write", False, catalog) == frozenset({"other", "a", "b", "c"})
     assert tables_of(["hidden"], [], "read", False, catalog) is None
     assert tables_of(["a"], ["p"], "write", False, catalog) is None
@@ -148,6 +154,25 @@ HIDING = [
     ("create view V as select * from b join d.e using (id)", "v", {"b", "e"}),
     ("create definer=current_user() sql security invoker view w (a) as select * from b", "w", {"b"}),
     ("alter algorithm=merge view w as select * from z", "w", {"z"}),
+    (
+        "/*!50003 CREATE*/ /*!50017 DEFINER=`root`@`localhost`*/ /*!50003 TRIGGER `b_u` AFTER UPDATE ON `b` FOR EACH ROW"
+        " update a set n = 1 */",
+        "b",
+        {"a"},
+    ),
+    (
+        "/*!50001 CREATE ALGORITHM=UNDEFINED */ /*!50013 DEFINER=`root`@`localhost` SQL SECURITY DEFINER */"
+        " /*!50001 VIEW `v` AS select `b`.`id` AS `id` from `b` */",
+        "v",
+        {"b"},
+    ),
+    ("create definer=`table`@`%` trigger x after update of n, m on b for each row update a set n = 1", "b", {"a"}),
+    ("create definer=p trigger p after update on b for each row update a set n = 1", "b", {"a"}),
+    (
+        f"create trigger x after update on b for each row begin {'set @a = 1; ' * 9000} update a set n = 1; end",
+        "b",
+        None,
+    ),
     ("create trigger t after update on x for each row call p(1)", "x", None),
     ("create trigger t after update on x for each row execute immediate 'select 1'", "x", None),
     ("create procedure p(a int) update t set n = a", "p", None),
@@ -169,6 +194,63 @@ def test_a_trigger_of_the_tape_on_a_view_of_the_target_counts() -> None:
     made = created("create trigger i_u after update on items for each row insert into log values (null)")
     catalog = read_catalog(cast(Any, target), made)
     assert catalog.touches["recent"] == {"recent", "items", "log"}
+
+
+def test_renamed_tables_keep_their_triggers_and_share_one_order() -> None:
+    made = created(
+        "create trigger b_u after update on b for each row update a set n = 1",
+        "rename table b to b_old, b_new to b",
+        "alter table b_old rename to gone",
+    )
+    catalog = read_catalog(cast(Any, AnsweringTarget({})), made)
+    assert catalog.touches["b_new"] == {"b_new", "a"}
+    assert catalog.touches["gone"] == {"gone", "a"}
+    assert len({catalog.together[name] for name in ("b", "b_old", "b_new", "gone")}) == 1
+
+
+def test_trigger_of_the_tape_hides_inserts_only_by_its_body() -> None:
+    target = AnsweringTarget({"COLUMNS": [("orders",), ("log",)]})
+    made = created(
+        "create trigger o_i after insert on orders for each row update total set n = n + 1",
+        "create trigger t_u after update on total for each row insert into log values (null)",
+        "create or replace procedure p() update orders set n = 1",
+    )
+    catalog = read_catalog(cast(Any, target), made)
+    assert catalog.hidden == {"update total", "insert orders"}  # the second is fired by the first
+    assert (
+        read_catalog(cast(Any, target), created("create or replace procedure p() update t set n = 1")).hidden == set()
+    )
+
+
+@pytest.mark.parametrize(
+    ("ddl", "is_old"),
+    [
+        ("alter table b engine = innodb", True),
+        ("alter table b comment 'x', engine = innodb", True),
+        ("alter table b add column m int", True),
+        ("alter table b rename column m to n", True),
+        ("truncate table b", True),
+        ("drop table b", True),
+        ("create index i on b (n)", True),
+        ("create table b (id int)", True),
+        ("alter table b comment 'x'", False),
+        ("alter table b auto_increment = 7", False),
+        ("alter table b rename to c", False),
+        ("rename table b to c", False),
+        ("create trigger b_u after update on b for each row update a set n = 1", False),
+        ("/*!50001 CREATE ALGORITHM=UNDEFINED */ /*!50001 VIEW `v` AS select 1 */", False),
+        ("drop view v", False),
+    ],
+)
+def test_ddl_that_makes_snapshots_too_old(ddl: str, is_old: bool) -> None:
+    assert redefines(Normalizer().normalize(ddl.encode()).text) == is_old
+    assert not redefines(None)
+
+
+def test_damaged_digests_create_nothing() -> None:
+    assert (
+        created_objects([("", None, None), ("create trigger x", [], []), ("create procedure", None, [])]) == Objects()
+    )
 
 
 def test_keys_and_generated_ids_of_created_tables_count() -> None:
@@ -193,6 +275,8 @@ def test_keys_and_generated_ids_of_created_tables_count() -> None:
         "create event e on schedule every 1 second do create or replace view v as select 1",
         "create table t as select * from view",
         "drop trigger c_u",
+        "create definer=`a view b`@`%` table x (id int)",
+        "alter table b rename column m to n",
     ],
 )
 def test_other_ddl_creates_no_hiding_objects(statement: str) -> None:
