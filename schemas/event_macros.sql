@@ -22,4 +22,5 @@ CREATE OR REPLACE TEMP MACRO rolled_back(errno) AS coalesce(errno IN (1213, 1020
 -- - 1927, 3169: the statement was killed together with its connection
 -- - 1969, 3024: too slow
 -- - 3572: NOWAIT
-CREATE OR REPLACE TEMP MACRO interrupted(errno) AS coalesce(errno IN (1205, 1317, 1927, 1969, 3024, 3169, 3572), false);
+-- - 1412: the snapshot was older than the definition of the table
+CREATE OR REPLACE TEMP MACRO interrupted(errno) AS coalesce(errno IN (1205, 1317, 1927, 1969, 3024, 3169, 3572, 1412), false);

@@ -253,7 +253,7 @@ REASONS = {
     "filter:resumed": Reason("already executed by the resumed run", False),
     "filter:failed_in": Reason("no failure in the run that --failed-in names", False),
     "filter:slower_in": Reason("not slower in the report that --slower-in names", False),
-    "original_failed": Reason("failed on the tape because of a lock wait, KILL or timeout", False),
+    "original_failed": Reason("failed on the tape because of a lock wait, KILL, timeout or old snapshot", False),
     "no_answer": Reason("no reply on the tape: the session ended inside a transaction", False),
     "kill_alone": Reason("KILL of a statement that is not sent", False),
     "truncated": Reason("truncated on the tape", True),

@@ -55,7 +55,6 @@ USER_LOCKS = {
 }
 OVERLAP_NS = 1_000_000_000  # in ns; a longer statement did not spend all its time on lock waits
 WHOLE_SECONDS_NS = 1_000_000_000
-REDEFINED = 1412  # ER_TABLE_DEF_CHANGED
 FACTS = " + ".join(
     f"CASE WHEN {condition} THEN {bit} ELSE 0 END"
     for bit, condition in (
@@ -183,12 +182,11 @@ def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> 
 def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Fill the table `gathered` with all events, including unsent events.
 
-    - digest_no: NULL if the digest is unknown.
-    - redefined: whether the event failed because the definition of a table was newer than the snapshot.
+    digest_no is NULL if the digest is unknown.
     """
     con.execute(
         "CREATE OR REPLACE TEMP TABLE gathered (session BIGINT, seq BIGINT, tape_ns BIGINT, start_ns BIGINT,"
-        " duration_ns BIGINT, command VARCHAR, digest_no INTEGER, facts BIGINT, redefined BOOLEAN, sent BOOLEAN)"
+        " duration_ns BIGINT, command VARCHAR, digest_no INTEGER, facts BIGINT, sent BOOLEAN)"
     )
     con.execute(GATHER)
     for window in plan_windows(con, plan):
@@ -197,7 +195,6 @@ def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
             con.execute(ADD_WINDOW.format(facts=FACTS))
         con.execute(
             f"INSERT INTO gathered SELECT session, seq, tape_ns, start_ns, duration_ns, command, digest_no, {FACTS},"
-            f" errno IS NOT DISTINCT FROM {REDEFINED},"
             " reason IS NULL AND command <> 'prepare' AND (class IS NOT NULL OR resets_session(command))"
             " FROM window_events LEFT JOIN known_digests USING (digest)"
         )

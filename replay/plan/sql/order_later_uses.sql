@@ -27,7 +27,7 @@ WITH changed AS (
     SELECT r.session, r.seq, r.digest_no, list_sort(list(DISTINCT c.table_no)) AS tables
     FROM all_events e JOIN changing c USING (digest_no) JOIN readers r ON r.session = e.session
         AND r.tx_first = e.tx_first AND r.seq < e.seq AND e.seq IS DISTINCT FROM e.tx_end
-    WHERE e.sent AND NOT e.redefined
+    WHERE e.sent
     GROUP BY ALL
 )
 SELECT *, (SELECT count(*) FROM known_digests) - 1 + dense_rank() OVER (ORDER BY digest_no, tables) AS number FROM later;

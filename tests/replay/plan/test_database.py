@@ -136,7 +136,7 @@ def test_window_bytes_include_all_copies(copies: int, tmp_path: Path, monkeypatc
 
 
 @pytest.mark.sampled
-@pytest.mark.parametrize("errno", [0, 1062, 1205, 1317, 1927, 1969, 3024, 3169, 3572])
+@pytest.mark.parametrize("errno", [0, 1062, 1205, 1317, 1412, 1927, 1969, 3024, 3169, 3572])
 def test_interrupted_statement_is_skipped_in_commit_order(errno: int, tmp_path: Path) -> None:
     """The KILL QUERY that may have ended the statement is also skipped."""
     events = [
