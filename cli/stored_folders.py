@@ -45,7 +45,7 @@ class NewFolder(click.Path):
             from ..stores import published
 
             source = ctx.params.get(self._source or "")
-            value = ctx.with_resource(published(value, say, source, parent=ctx.params.get(SHARED)))
+            value = ctx.with_resource(published(value, say, source, parent=_shared_folder(ctx)))
         return super().convert(value, param, ctx)
 
 
@@ -68,7 +68,13 @@ def local_copy(value: Any, ctx: click.Context | None, whole: bool = True) -> Any
         return value
     from ..stores import fetched
 
-    return str(ctx.with_resource(fetched(value, whole, ctx.params.get(SHARED))))
+    return str(ctx.with_resource(fetched(value, whole, _shared_folder(ctx))))
+
+
+def _shared_folder(ctx: click.Context) -> Path | None:
+    """Return the value of --cluster-folder. None if the command has no such option, or the user did not give it."""
+    given = ctx.params.get(SHARED)
+    return given if isinstance(given, Path) else None
 
 
 def rest_of(path: Path) -> Callable[[Sequence[str]], None] | None:
