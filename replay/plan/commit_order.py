@@ -162,6 +162,8 @@ def _with_later_uses(con: duckdb.DuckDBPyConnection, uses: list[tuple[int, int, 
 
     Such a read gets a new digest number in the table `later_uses`. Return the uses of all digest numbers.
     """
+    if not con.execute("FROM known_digests WHERE redefines LIMIT 1").fetchall():
+        return uses
     con.execute("CREATE OR REPLACE TEMP TABLE known_uses (digest_no INTEGER, table_no INTEGER, what INTEGER)")
     insert_rows(con, "known_uses", uses)
     more = con.execute(load_sql(__package__, "order_later_uses.sql")).fetchall()
