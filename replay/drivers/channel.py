@@ -20,7 +20,7 @@ from ...common.errors import QuerytapeError
 
 HEAD = struct.Struct(">II")
 MAX_JSON, MAX_BODY = 1 << 20, 16 << 20
-SEND_S = 2.0  # longest time to send a message, in seconds; a slower peer is no longer reading
+SEND_S = 2.0  # longest time to send a message to a driver, in seconds
 PIECE = 1 << 16
 
 
@@ -42,19 +42,21 @@ class Channel:
     """One connection to the lead process or to a driver.
 
     Python's TLS sockets allow one thread at a time. Each call into them is therefore short and locked.
+    `send_s`: longest time to send a message, in seconds. A slower peer is no longer reading.
     """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._lock, self._sending = threading.Lock(), threading.Lock()
         self._buffer = bytearray()
+        self.send_s = SEND_S
         self.closed = False
         with suppress(OSError):
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setblocking(False)
 
     def send(self, kind: str, body: bytes = b"", **values: Any) -> None:
-        """Send a whole message. Raises ChannelClosed if this takes longer than SEND_S."""
+        """Send a whole message. Raises ChannelClosed if this takes longer than send_s."""
         text = json.dumps({"kind": kind, **values}).encode()
         if len(text) > MAX_JSON or len(body) > MAX_BODY:
             raise ChannelClosed(
@@ -65,7 +67,7 @@ class Channel:
             self._send(memoryview(HEAD.pack(len(text), len(body)) + text + body))
 
     def _send(self, data: memoryview) -> None:
-        until = time.monotonic() + SEND_S
+        until = time.monotonic() + self.send_s
         while data:
             try:
                 with self._lock:
@@ -81,7 +83,7 @@ class Channel:
 
     def _wait(self, events: int, until: float) -> None:
         if time.monotonic() >= until:
-            raise self._ended(f"the other end of the connection accepted no data for {SEND_S:g} s")
+            raise self._ended(f"the other end of the connection accepted no data for {self.send_s:g} s")
         _poll(self._sock, events, 0.1)
 
     def receive(self, timeout_s: float | None = None, most: int = MAX_BODY) -> Message | None:

@@ -76,9 +76,8 @@ class Driver(Watcher, ReplayGroup):
     ) -> None:
         """Set up the driver's connection to the lead process.
 
-        - `silent_s`: a lead process that sends no message for this many seconds counts as lost. A live lead process
-          asks for
-          the time twice a second.
+        - `silent_s`: a lead process that sends or accepts nothing for this many seconds counts as lost. A live lead
+          process asks for the time twice a second.
         - `shown`: a watcher that gets the same calls.
         - `about`: what run.json says about the run that this part belongs to.
         - `alone`: whether no other driver uses the same target.
@@ -86,6 +85,7 @@ class Driver(Watcher, ReplayGroup):
         self._about, self.alone = about or {}, alone
         self._shown = shown or Watcher()
         self._channel, self._silent_s = channel, silent_s
+        channel.send_s = silent_s
         self._spans: queue.Queue[Message | None] = queue.Queue()
         self._goes: queue.Queue[Message | None] = queue.Queue()
         self._opens: queue.Queue[Message | None] = queue.Queue()

@@ -166,11 +166,17 @@ class Member:
     # ---- the driver's clock ----
 
     def _beats(self) -> None:
-        """Ask the driver for its time regularly. Mark the driver as lost if it is silent for too long."""
-        silent = SILENT_S if self.process is None else SILENT_LOCAL_S
+        """Ask the driver for its time regularly. Mark the driver as lost if it is silent for too long.
+
+        The requests without an answer are counted, not the time. A lead process that was frozen for a while cannot
+        know whether the driver was silent.
+        """
+        silent_s = SILENT_S if self.process is None else SILENT_LOCAL_S
+        silent, heard_ns = 0, 0
         while self.lost is None and not self._dismissed:  # an ended driver waits until it is dismissed
-            if not self.over and time.monotonic_ns() - self._heard_ns > silent * 1e9:
-                self.lose(f"the driver sent nothing for {silent:g} s")
+            silent, heard_ns = silent + 1 if heard_ns == self._heard_ns else 0, self._heard_ns
+            if not self.over and silent >= silent_s / BEAT_S:
+                self.lose(f"the driver sent nothing for {silent_s:g} s")
             else:
                 self.send("clock", **self._lease(), sent=time.monotonic_ns())
             time.sleep(BEAT_S)

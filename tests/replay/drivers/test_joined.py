@@ -19,6 +19,7 @@ import pytest
 from querytape.common.errors import InputError
 from querytape.replay.drivers.channel import Channel
 from querytape.replay.drivers.collect import collect
+from querytape.replay.drivers.member import SILENT_S
 from querytape.replay.drivers.secured import client_context
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
@@ -212,6 +213,24 @@ def test_missing_driver_ends_the_run_before_any_statement(shop: Server, tmp_path
     assert written(shop) == {}
     assert not bench.run.exists()
     assert not (tmp_path / "part-1.run").exists()
+
+
+@pytest.mark.parametrize("more", [(), ("--on-driver-lost", "resume")], ids=["continue", "resume"])
+def test_frozen_lead_loses_no_driver(more: tuple[str, ...], shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """A lead that was frozen for longer than a driver may be silent cannot know whether a driver was silent."""
+    bench = Bench(shop, tmp_path, stack, 2, gap_ns=80 * MS)
+    lead, port = bench.lead(*more, count=2)
+    drivers = [bench.driver(number, port) for number in range(2)]
+    lead.saw("0:02 ")
+    lead.process.send_signal(signal.SIGSTOP)
+    time.sleep(SILENT_S + 1.5)
+    lead.process.send_signal(signal.SIGCONT)
+    code, said = lead.end()
+    assert code == 0, said
+    assert "is lost" not in said
+    assert [driver.end()[0] for driver in drivers] == [0, 0]
+    assert written(shop) == WRITTEN
+    assert balanced(bench.run)["executed"] == EVENTS
 
 
 def test_killed_lead_ends_waiting_drivers(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
