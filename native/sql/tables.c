@@ -28,6 +28,7 @@ struct reader {
     uint8_t expect;              /* a table name must follow */
     uint8_t on_table;            /* CREATE INDEX, CREATE TRIGGER, GRANT: ON names a table */
     uint8_t shows;               /* SHOW COLUMNS and similar: FROM names a table */
+    uint8_t named;               /* the current statement has named a table */
     int bad;
 };
 
@@ -107,6 +108,7 @@ static void read_name(struct reader *r, int as_table)
     struct qt_bytes *to = as_table ? &r->names->tables : &r->names->calls;
     size_t from = to->len, parts = 1;
     int whole = 1, called;
+    r->named |= (uint8_t)as_table;
     add_part(r, to, &r->t);
     for (next_token(r); r->t.kind == QT_T_DOT; parts++) {
         next_token(r);
@@ -202,7 +204,7 @@ static void begin_statement(struct reader *r)
     r->depth = r->n_ctes = r->words = 0;
     r->levels[0] = (struct level){0};
     r->first = r->previous = QT_K_NONE;
-    r->expect = r->on_table = r->shows = 0;
+    r->expect = r->on_table = r->shows = r->named = 0;
 }
 
 /* Returns 1 for keywords that end a list of tables. */
@@ -225,9 +227,10 @@ static int takes_many(int first)
 static void table_word(struct reader *r, int k)
 {
     int shown = r->first == QT_K_show && r->previous != QT_K_create;
-    if (shown || r->first == QT_K_unlock ||
-        (k == QT_K_view && r->first != QT_K_create && r->first != QT_K_alter && r->first != QT_K_drop &&
-         r->first != QT_K_show))
+    int makes = r->first == QT_K_create || r->first == QT_K_alter || r->first == QT_K_drop;
+    if (shown || r->first == QT_K_unlock || (k == QT_K_view && !makes && r->first != QT_K_show))
+        return;
+    if (k != QT_K_table && makes && r->named) /* a column: ALTER TABLE t ADD COLUMN view INT */
         return;
     r->expect = 2;
     at_hand(r)->list = (uint8_t)takes_many(r->first);
