@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the two sides of a pair in turn (ours, peer, ours, peer, ...), so that other load affects both sides equally."""
+"""Runs the two sides of a pair in turn (ours, peer, peer, ours, ...), so that other load affects both sides equally."""
 
 import os
 import subprocess
@@ -61,15 +61,15 @@ class Result:
 
 
 def measure(pair: Pair, rounds: int) -> Result:
-    """Warm up both sides once, then run the sides in turn."""
+    """Warm up both sides once, then run the sides in turn. Each side begins every second round."""
     result = Result(pair)
-    pair.ours.run()
-    if pair.peer:
-        pair.peer.run()
+    sides = [(pair.ours, result.ours)] + ([(pair.peer, result.peer)] if pair.peer else [])
+    for side, _ in sides:
+        side.run()
     for _ in range(rounds):
-        result.ours.append(pair.ours.run())
-        if pair.peer:
-            result.peer.append(pair.peer.run())
+        for side, figures in sides:
+            figures.append(side.run())
+        sides.reverse()
     return result
 
 
