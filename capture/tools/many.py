@@ -51,7 +51,7 @@ class FileStep:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self) -> Path:
-        """Return the folder of the tape. If there is no tape, return a file with the reason.
+        """Return the folder of the tape, or a file with the reason if there is none.
 
         Raises QuerytapeError if this process was stopped.
         """

@@ -51,21 +51,13 @@ def test_report_by_tasks_equals_the_local_report_although_each_worker_is_killed_
         assert done.returncode == 0, done.stderr
         assert done.stdout.rstrip("\n") == local.rstrip("\n")
         assert len(list((tmp_path / "marks").iterdir())) == 12  # three steps of four shares
-        words = ["report", *map(str, (tape, a, b)), "--json", "-", "--cluster", f"ray:{address}"]
-        done = subprocess.run(
-            [sys.executable, "-m", "querytape", *words, "--cluster-folder", str(tmp_path / "marks")],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=BOUND_S,
-        )
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout) == json.loads(local)
+        words = ["report", *map(str, (tape, a, b)), "--json", "-", "--cluster-folder", str(tmp_path / "marks")]
+        assert json.loads(run_there(words, environment, address)) == json.loads(local)
         assert len(list((tmp_path / "marks").iterdir())) == 12  # the folder of the command is removed
 
 
-def run_there(words: Sequence[str], environment: dict[str, str], address: str) -> str:
-    """Run a command of querytape on a cluster, and return its output."""
+def run_there(words: Sequence[str], environment: dict[str, str], address: str, code: int = 0) -> str:
+    """Run a command of querytape on a cluster that ends with this exit code, and return its output."""
     done = subprocess.run(
         [sys.executable, "-m", "querytape", *words, "--cluster", f"ray:{address}"],
         env=environment,
@@ -73,7 +65,7 @@ def run_there(words: Sequence[str], environment: dict[str, str], address: str) -
         text=True,
         timeout=BOUND_S,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return done.stdout
 
 
@@ -143,15 +135,7 @@ def test_each_file_is_captured_by_a_task(tmp_path: Path) -> None:
         str(tmp_path / "all.set"),
     ]
     with ray_cluster(2, environment) as address:
-        done = subprocess.run(
-            [sys.executable, "-m", "querytape", *words, "--cluster", f"ray:{address}"],
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=BOUND_S,
-        )
-    assert done.returncode == 4, done.stderr
-    first, second, third = done.stdout.splitlines()[:3]
+        first, second, third = run_there(words, environment, address, 4).splitlines()[:3]
     assert first == "NOT ALL FILES ARE IN THE SET: 1 file of 5"
     assert second.startswith(f"  {tmp_path}/other.log: no events in 7 bytes")
     assert third.startswith(f"{tmp_path}/all.set: 80 events, 12 sessions, 1 digest")
