@@ -147,6 +147,7 @@ class Pieces:
         whole.reasons.update(piece.reasons)
         whole.ids_unknown += piece.ids_unknown
         whole.prepares_xa |= piece.prepares_xa
+        whole.created_schemas |= piece.created_schemas
         whole.now_uncertain += piece.now_uncertain
         whole.last_due_ns = max(whole.last_due_ns, piece.last_due_ns)
         whole.planned += piece.planned

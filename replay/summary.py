@@ -189,6 +189,8 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
     unsent = accounting["reasons"].get("not_sent", {})
     if lost := sum(unsent.get(reason, 0) for reason in CONNECTION_REASONS):
         return f"connections failed or were lost: {plural(lost, 'event')} not sent"
+    if lacking := unsent.get("schema_failed", 0):
+        return f"the target lacks schemas of the tape: {plural(lacking, 'event')} not sent"
     if late := sum(unsent.get(reason, 0) for reason in LATE_REASONS):
         return f"{plural(late, 'event')} not sent before the end of --drain"
     return follow_problem(run.info.get("follow"))

@@ -8,6 +8,8 @@
 #include "base/bytes.h"
 #include "engine/connection_state.h"
 
+enum { QT_NO_SUCH_SCHEMA = 1049 }; /* error number of the server */
+
 /* Connects, sets the collation and runs `init`. Returns 0, or the errno of the client or server. The caller must close
  * the connection in both cases. */
 int qt_connection_open(struct qt_connection *, const struct qt_engine_options *, const struct qt_login *);

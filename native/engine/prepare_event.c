@@ -3,7 +3,8 @@
  * delay the event:
  *
  *   select its schema ─► allow several statements ─► set clock and next insert id, if the plan requires it
- *   ─► send a COMMIT if the event implicitly ends a transaction ─► await the event's turn in the order of commits */
+ *   ─► send a COMMIT if the event implicitly ends a transaction ─► await the event's turn in the order of commits
+ *   ─► select its schema when the event is due, if the schema did not exist before */
 #include "engine/prepare_event.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "engine/send_command.h"
 #include "engine/commit_order.h"
 #include "engine/connection.h"
+#include "engine/pace.h"
 #include "sql/own_clock.h"
 #include "sql/split.h"
 
@@ -131,6 +133,11 @@ static enum qt_reason commit_first(struct qt_session *s, const struct qt_planned
 enum qt_reason qt_prepare_event(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     enum qt_reason why = select_schema(s, ev, a);
+    int awaits_schema = why == QT_SCHEMA_FAILED && a->error == QT_NO_SUCH_SCHEMA;
+    if (awaits_schema) { /* another session may create the schema before the event is due */
+        why = QT_EXECUTED;
+        a->error = 0;
+    }
     if (why == QT_EXECUTED)
         why = allow_several(s, ev);
     if (why == QT_EXECUTED)
@@ -140,5 +147,9 @@ enum qt_reason qt_prepare_event(struct qt_session *s, const struct qt_planned_ev
         why = commit_first(s, ev, a);
     if (why == QT_EXECUTED && ev->waits != NULL && a->error == 0)
         qt_await_turn(s, ev, qt_last_turn(ev->waits));
+    if (why == QT_EXECUTED && awaits_schema && a->error == 0) {
+        qt_sleep_until_due(s, ev);
+        why = select_schema(s, ev, a);
+    }
     return why;
 }

@@ -58,22 +58,36 @@ static void keep_error(struct qt_session *s, int code, const char *text)
         qt_utf8_repair(s->error); /* a server message may contain any bytes */
 }
 
-/* Opens the backend in use, with `db` as its initial schema. Returns 0, or 1 if it failed. */
-static int open_backend(struct qt_session *s, const char *db)
+/* Connects the backend in use. Returns the errno. */
+static int connect_to(struct qt_session *s, const char *db)
 {
     struct qt_engine *e = s->engine;
-    struct qt_connection *c = &s->backend->connection;
     struct qt_login login = {s->account, s->client_flags, s->charset, s->names, s->collation, db};
-    int code;
 
-    *c = (struct qt_connection){
+    s->backend->connection = (struct qt_connection){
         .opened = note_socket,
         .self = s,
         .fd = -1,
         .verify = e->options.verify,
         .counts = e->measured.counts,
     };
-    code = qt_connection_open(c, qt_options_for(s), &login);
+    return qt_connection_open(&s->backend->connection, qt_options_for(s), &login);
+}
+
+/* Opens the backend in use, with `db` as its initial schema. An earlier event of the tape may still have to create this
+ * schema. The session then opens without a schema, and its events select the schema. Returns 0, or 1 if it failed. */
+static int open_backend(struct qt_session *s, const char *db)
+{
+    struct qt_engine *e = s->engine;
+    struct qt_connection *c = &s->backend->connection;
+    int code = connect_to(s, db);
+
+    if (code == QT_NO_SUCH_SCHEMA && db != NULL) {
+        forget_socket(s);
+        qt_connection_close(c);
+        db = NULL;
+        code = connect_to(s, db);
+    }
     if (code == 0) {
         qt_direct_allow(c);
         s->backend->current_db = db;

@@ -307,7 +307,9 @@ def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
             f"the target lacks the schema {target.db!r} of --target, or {target.user!r} lacks the right to see"
             " the schema. Restore the schema, or GRANT access",
         )
-    wanted = {db: n for db, n in plan.schemas.items() if fold(db) not in present}
+    wanted = {
+        db: n for db, n in plan.schemas.items() if fold(db) not in present and db.lower() not in plan.created_schemas
+    }
     if not wanted:
         return
     events = sum(wanted.values())

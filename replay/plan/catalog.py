@@ -47,6 +47,7 @@ COMMENTS = re.compile(r"/\*!\d*|\*/| +")  # around the parts of a statement of m
 DEFINER = re.compile(r" definer ?= ?(?:`[^`]*`|[^\s`@]+)(?: ?@ ?(?:`[^`]*`|\S+))?")
 RENAMES = re.compile(r"rename table\b|alter .*\brename\b")
 LONGEST = 65_000  # the normalised text of a longer statement may lack its end
+SCHEMA = re.compile(r"create (?:or replace )?(?:database|schema) +(?:if not exists +)?(`(?:[^`]|``)*`|[^\s`]+)")
 # Statements after which an older snapshot can still be used.
 KEEPS_ROWS = re.compile(
     r"(?:create|alter|drop) (?!(?:\w+ )*?(?:table|index)\b)|rename\b"
@@ -137,6 +138,13 @@ def created_objects(digests: Iterable[tuple[str, Sequence[str] | None, Sequence[
 def plain_definition(text: str) -> str:
     """Return the normalised text of DDL without version comments and without its definer."""
     return DEFINER.sub("", COMMENTS.sub(" ", text).strip().replace("  ", " "), count=1)
+
+
+def created_schemas(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
+    """Return the schemas, in lower case, that the DDL in the view tape_digests creates."""
+    rows = con.execute("SELECT left(normalized, 500) FROM tape_digests WHERE class = 'ddl'").fetchall()
+    found = (SCHEMA.match(plain_definition(text or "")) for (text,) in rows)
+    return frozenset(bare(match[1]) for match in found if match)
 
 
 def created_by(tape: Folder) -> Objects:

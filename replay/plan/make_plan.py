@@ -18,7 +18,7 @@ from ...common.duck import insert_rows, load_sql, sql_files, sql_text, write_par
 from ...common.errors import FolderError, InputError
 from ...native.bindings.statements import Normalizer
 from ...schemas import Folder, open_folder, select_list
-from .catalog import Catalog
+from .catalog import Catalog, created_schemas
 from .commit_order import order_commits
 from .database import all_cores, define_due, open_planner, plan_windows, select, show_feed, show_window, view_threads
 from .rules import NARROW, Plan, Rules
@@ -75,6 +75,8 @@ def make_plan(request: PlanRequest) -> Plan:
         con = stack.enter_context(open_planner(plan))
         xa = con.execute("FROM tape_digests WHERE has_property(properties, 'prepares_xa') LIMIT 1").fetchall()
         plan.prepares_xa = bool(xa)
+        if rules.allow_writes:
+            plan.created_schemas = created_schemas(con)
         with all_cores(con, plan):
             _prepare(con, plan)
             for number, window in enumerate(plan_windows(con, plan)):

@@ -2,7 +2,7 @@
 """Define the rules of a plan (which events may be sent, when, how often) and the plan itself."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,7 @@ class Plan:
     - `steps_known`: whether the first id of an INSERT determines its later ids.
     - `catalog`: the target's tables.
     - `prepares_xa`: whether the tape has XA PREPARE.
+    - `created_schemas`: the schemas that the tape creates, in lower case. Empty if no DDL is sent.
     - `order_notes`: assumptions of the commit order that the tape does not confirm.
     - `table_uses`: the tables of the sent events. None if nobody needs them.
     - `piece`: number of the piece of a followed tape; 0 is the piece at the start.
@@ -105,6 +106,7 @@ class Plan:
     ids_unknown: int = 0
     steps_known: bool = True
     prepares_xa: bool = False
+    created_schemas: Set[str] = frozenset()
     now_uncertain: int = 0
     schemas: dict[str, int] = field(default_factory=dict)
     users: dict[str, int] = field(default_factory=dict)

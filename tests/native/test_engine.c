@@ -100,10 +100,10 @@ static void statements_arrive_unchanged(void)
 }
 
 /* The engine selects a schema only if it differs from the current schema of the session. USE on the tape changes the
- * current schema. */
+ * current schema. A schema that does not exist is selected again when its event is due. */
 static void schema_is_selected_only_when_it_changes(void)
 {
-    static const char *const SEEN[] = {"a", "b 1", "b", "b 2", "USE c", "c 1", "missing", "x", "x 1"};
+    static const char *const SEEN[] = {"a", "b 1", "b", "b 2", "USE c", "c 1", "missing", "missing", "x", "x 1"};
     struct replay r;
 
     replay_init(&r);
@@ -119,7 +119,7 @@ static void schema_is_selected_only_when_it_changes(void)
     replay_run(&r);
     for (size_t i = 0; i < sizeof SEEN / sizeof *SEEN; i++)
         CHECK_TEXT(r.server.entry[i].bytes, SEEN[i]);
-    CHECK_INT(r.stats.counts.injected, 2);
+    CHECK_INT(r.stats.counts.injected, 3);
     CHECK_TEXT(replay_find(&r, 1, 6)->reason, "schema_failed");
     CHECK_INT(replay_find(&r, 1, 6)->error, 1049);
     CHECK_TEXT(replay_find(&r, 1, 7)->status, "executed");

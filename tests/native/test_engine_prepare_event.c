@@ -109,8 +109,8 @@ static void multi_statement_option_is_set_only_when_needed(void)
     replay_free(&r);
 }
 
-/* A schema is selected once, before an event that needs it. If the selection fails, neither the event nor its clock is
- * sent. */
+/* A schema is selected once, before an event that needs it. A schema that does not exist is selected again when the
+ * event is due. If this fails, the event is not sent. */
 static void schema_is_selected_once_before_an_event(void)
 {
     struct replay r;
@@ -123,9 +123,9 @@ static void schema_is_selected_once_before_an_event(void)
     put(&r, (struct planned){.command = QUERY, .db = "e", .sql = "f"});
     put(&r, (struct planned){.command = QUERY, .sql = "g"});
     put(&r, (struct planned){.command = QUERY, .db = "e", .sql = "h"});
-    CHECK_TEXT(got(&r), "e|2 d|3 a|16 b|2 missing|2 e|3 f|3 g|3 h|1");
+    CHECK_TEXT(got(&r), "e|2 d|3 a|16 b|2 missing|1b|3 SET timestamp=5.000001|2 missing|2 e|3 f|3 g|3 h|1");
     CHECK_TEXT(replay_find(&r, 1, 4)->reason, "schema_failed");
-    CHECK_INT(r.stats.counts.injected, 3);
+    CHECK_INT(r.stats.counts.injected, 6);
     replay_free(&r);
 }
 

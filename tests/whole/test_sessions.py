@@ -12,10 +12,12 @@ from querytape.capture.library import capture
 from querytape.capture.source import Settings
 from querytape.replay import replay
 from querytape.replay.checks.preflight import Finding
+from querytape.replay.plan.pacing import Pace
 from querytape.replay.watcher import Watcher
 from querytape.servers.sandbox import Server
 
 from tests.helpers.relay import Relay
+from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import accounting, options, query
 
 COM_PREPARE, COM_EXECUTE, COM_CLOSE, COM_FETCH, COM_RESET, COM_CHANGE_USER = 0x16, 0x17, 0x19, 0x1C, 0x1F, 0x11
@@ -172,3 +174,32 @@ def test_warning_counts_of_prepared_reads_are_replayed(
     assert [row for row in rows if row[0] != "quit" and (row[2] or 0) != row[3]] == []
     for command in ("execute", "query"):
         assert max(row[2] for row in rows if row[0] == command) == 11, rows
+
+
+@pytest.mark.parametrize("pace", ["none", "schedule"])
+def test_session_may_begin_in_a_schema_that_the_tape_creates(pace: Any, any_shop: Server, tmp_path: Path) -> None:
+    """Its connection opens before the first event, without a schema. Events without an existing schema are not sent."""
+    texts = [
+        (1, "ddl", "shop", "create database fresh"),
+        (1, "ddl", "shop", "create table fresh.t (n int primary key)"),
+        (2, "write", "fresh", "insert into t values (1)"),
+        (2, "write", "fresh", "insert into t values (2)"),
+        (3, "read", "gone", "select 1"),
+        (1, "write", "shop", "insert into fresh.t values (3)"),
+    ]
+    events = [
+        {"session": session, "class": kind, "db": db, "statement": text, "errno": 0}
+        | {"start_ns": T0 + number * 50 * MS, "duration_ns": MS}
+        for number, (session, kind, db, text) in enumerate(texts)
+    ]
+    tape = make_tape(tmp_path / "t.tape", events, source="packets")
+    any_shop.execute("DROP DATABASE IF EXISTS fresh")
+    given = {"pace": Pace(pace), "commit_order": True, "partial_ok": True}
+    summary = replay(tape, options(any_shop, tmp_path / "a.run", **given))
+    rows = [*any_shop.execute("SELECT n FROM fresh.t ORDER BY n")]
+    any_shop.execute("DROP DATABASE fresh")
+    assert rows == [(1,), (2,), (3,)]
+    assert summary.info["accounting"]["reasons"] == {"not_sent": {"schema_failed": 1}}
+    assert query(f"SELECT errno, error FROM '{summary.path}/outcomes/*.parquet' WHERE reason IS NOT NULL") == [
+        (1049, "Unknown database 'gone'")
+    ]

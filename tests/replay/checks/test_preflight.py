@@ -278,6 +278,8 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
             " these schemas on the target, or GRANT access"
         ],
     ),
+    ({"schemas": {"Old": 1, "shop": 9}, "created_schemas": {"old"}}, []),
+    ({"schemas": {"Old": 10}, "created_schemas": {"old"}}, []),
     ({"target": replace(TARGET, db=None)}, []),
     ({"schemas": {}}, []),
     (

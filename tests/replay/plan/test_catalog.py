@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pymysql
 import pytest
+from querytape.common.duck import insert_rows, small_database
 from querytape.common.errors import TargetError
 from querytape.common.groups import join_pairs
 from querytape.native.bindings.statements import Normalizer
@@ -12,6 +13,7 @@ from querytape.replay.plan.catalog import (
     Catalog,
     Objects,
     created_objects,
+    created_schemas,
     hidden_inserts,
     may_set_off,
     read_catalog,
@@ -245,6 +247,23 @@ def test_trigger_of_the_tape_hides_inserts_only_by_its_body() -> None:
 def test_ddl_that_makes_snapshots_too_old(ddl: str, is_old: bool) -> None:
     assert redefines(Normalizer().normalize(ddl.encode()).text) == is_old
     assert not redefines(None)
+
+
+def test_created_schemas_are_found() -> None:
+    """Names may be quoted, and mysqldump writes version comments."""
+    texts = (
+        "CREATE DATABASE Fresh",
+        "create schema if not exists ab character set utf8mb4",
+        "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `x y` /*!40100 DEFAULT CHARACTER SET utf8mb4 */",
+        "create or replace database `q.r`",
+        "drop database gone",
+        "create table t (`create database z` int)",
+    )
+    with small_database() as con:
+        con.execute("CREATE TABLE tape_digests (class VARCHAR, normalized VARCHAR)")
+        rows = [("ddl", Normalizer().normalize(text.encode()).text) for text in texts]
+        insert_rows(con, "tape_digests", [*rows, ("ddl", None), ("read", "create database no")])
+        assert created_schemas(con) == {"fresh", "ab", "x y", "q.r"}
 
 
 def test_damaged_digests_create_nothing() -> None:
