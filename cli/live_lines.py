@@ -48,13 +48,19 @@ def progress(at_ns: int, last_due_ns: int, done: int, planned: int, paced: bool)
     return share, int(at_ns * (1 - share) / share) if share > 0 else None
 
 
+class _Stderr(Console):
+    def on_broken_pipe(self) -> None:
+        """Print nothing more. A reader that ends must not end the run."""
+        self.quiet = True
+
+
 class LiveLines(Watcher):
     """Shows findings, then one line per second, on stderr. The lines are coloured on a terminal."""
 
     def __init__(self, running: Callable[[LiveRun], None] | None = None) -> None:
         """`running` is called with the run when the run begins."""
         self._running = running
-        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._console: Console = _Stderr(stderr=True, highlight=False, soft_wrap=True)
         self._lines = 0
         self._at_ns = 0
         self._spoke = time.monotonic()

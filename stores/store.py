@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ..common.errors import InputError, QuerytapeError, RefusedError
 from ..common.staged import parse_address
 from ..common.text import printable
+from .threads import in_thread
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -35,6 +36,7 @@ KEYS = (
     "AWS_WEB_IDENTITY_TOKEN_FILE",
     "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
 )
+ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")  # variables with the address of an S3 server
 _ANSWER = re.compile(r"<Code>([^<]*)</Code>\s*<Message>([^<]*)</Message>")
 _TRANSPORT = re.compile(r" - (?:HTTP error: )?([^\n]+)")
 
@@ -87,7 +89,7 @@ class Store:
         try:
             self._store: ObjectStore = make(
                 self.address,
-                client_options={**CLIENT, **_plain_http()},
+                client_options={**CLIENT, **(_plain_http() if self.address.startswith("s3:") else {})},
                 retry_config={"max_retries": retries, "retry_timeout": patience},
                 **_credentials(self.address),
             )
@@ -101,8 +103,11 @@ class Store:
         """
         import obstore
 
+        def ask() -> dict[str, int]:
+            return {each["path"]: each["size"] for page in obstore.list(self._store) for each in page}
+
         with _plain(self.address):
-            found = {each["path"]: each["size"] for page in obstore.list(self._store) for each in page}
+            found = in_thread(ask)
         folders = {parent for name in found for parent in _parents(name)}
         return {name: size for name, size in found.items() if size or (name not in folders and name.strip("/"))}
 
@@ -128,7 +133,7 @@ class Store:
 
         with _plain(self.address):
             try:
-                obstore.put(self._store, name, content, mode="create")
+                in_thread(lambda: obstore.put(self._store, name, content, mode="create"))
             except (AlreadyExistsError, PreconditionError):
                 return False
         return True
@@ -139,7 +144,7 @@ class Store:
 
         try:
             with _plain(self.address):
-                return bytes(obstore.get(self._store, name).bytes())
+                return in_thread(lambda: bytes(obstore.get(self._store, name).bytes()))
         except NotThereError:
             return None
 
@@ -149,7 +154,7 @@ class Store:
 
         if listed := list(names):
             with _plain(self.address):
-                obstore.delete(self._store, listed)
+                in_thread(lambda: obstore.delete(self._store, listed))
 
 
 def _parents(name: str) -> list[str]:
@@ -172,10 +177,16 @@ def reason_of(text: str) -> str:
 
 
 def _plain_http() -> dict[str, Any]:
-    """Return the client option that allows HTTP without TLS, if the user's endpoint is such an address."""
-    endpoints = (os.environ.get(name, "") for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"))
-    first = next(filter(None, endpoints), "")
-    return {"allow_http": True} if first.startswith("http://") else {}
+    """Return the client option that allows HTTP without TLS, if the user's endpoint is such an address.
+
+    Raises ValueError if the endpoint is not an address.
+    """
+    name = next((name for name in ENDPOINTS if os.environ.get(name)), None)
+    if name is None:
+        return {}
+    if not re.match(r"https?://[^/]", os.environ[name]):
+        raise ValueError(f"{name}={os.environ[name]}: expected http://HOST or https://HOST")
+    return {"allow_http": True} if os.environ[name].startswith("http://") else {}
 
 
 def _credentials(address: str) -> dict[str, Any]:

@@ -10,6 +10,16 @@ T = TypeVar("T")
 THREADS = 8
 
 
+R = TypeVar("R")
+
+
+def in_thread(work: Callable[[], R]) -> R:
+    """Return the result of `work`. A signal does not wait for its end."""
+    made: list[R] = []
+    in_threads(lambda _: made.append(work()), [None])
+    return made[0]
+
+
 def in_threads(work: Callable[[T], None], items: Sequence[T]) -> None:
     """Call `work` for each item, up to THREADS items at the same time. Raises the first error.
 

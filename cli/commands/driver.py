@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ...common.staged import shown_path
 from ...common.text import printable
 from ..driver_options import JOIN_KEY, Place
 from ..live_lines import LiveLines
@@ -71,6 +72,7 @@ def driver_command(tape: Path, **options: Any) -> int:
             )
     from ...replay.drivers.joined import replay_as_driver
     from ...replay.drivers.secured import VARIABLE, read_key
+    from ...replay.plan.make_plan import NothingToSend
 
     key = read_key(options["join_key"])
     if key is None:
@@ -79,7 +81,11 @@ def driver_command(tape: Path, **options: Any) -> int:
         )
     with ExitStack() as stack:
         replay_options = options_of(options, target_of(options, stack), first_ns(tape, has_parts=False))
-        ended = replay_as_driver(tape, replay_options, options["join"], key, LiveLines(), rest_of(tape))
+        try:
+            ended = replay_as_driver(tape, replay_options, options["join"], key, LiveLines(), rest_of(tape))
+        except NothingToSend as error:
+            click.echo(printable(f"this driver had nothing to do: {error}"))
+            return 0
     sys.stderr.flush()
     counts = ended.summary.info["accounting"]
     click.echo(
@@ -90,6 +96,6 @@ def driver_command(tape: Path, **options: Any) -> int:
         click.echo(printable(f"  PARTIAL: {ended.summary.info['partial']}"))
     if ended.kept is not None:
         click.echo(
-            printable(f"  NOT DELIVERED ({ended.kept}): the driver's part of the run is kept in {ended.summary.path}")
+            printable(f"  NOT DELIVERED ({ended.kept}): the driver's part is kept in {shown_path(ended.summary.path)}")
         )
     return 0 if ended.kept is None and ended.summary.complete else 1

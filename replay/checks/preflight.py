@@ -52,6 +52,7 @@ def check(plan: Plan, options: ReplayOptions, facts: Facts, machine: Machine, al
         *_users(plan, target),
         *_collations(plan, facts),
         *_schemas(plan, target, facts),
+        *_resumed(plan, options.partial_ok),
         *_statistics(facts),
         *_prepared(plan, target, facts),
         *_connections(plan, target, facts),
@@ -319,6 +320,17 @@ def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
         yield Finding("refuse", f"{text}. Restore these schemas on the target, or GRANT access")
     else:
         yield Finding("warning", f"{text}. {plural(events, 'event')} will not be sent")
+
+
+def _resumed(plan: Plan, partial_ok: bool) -> Iterator[Finding]:
+    """Report an interrupted run that does not know all events that it has sent."""
+    info = plan.resumed_info
+    unknown = (info or {}).get("accounting", {}).get("sent_unknown") or 0
+    if info is None or not plan.rules.allow_writes or (info.get("finished") and not unknown):
+        return
+    why = f"{plural(unknown, 'event')} of this run may have been sent" if unknown else "this run was killed"
+    text = f"--resume: {why}, so some writes may be sent twice. Restore the target and replay the whole tape"
+    yield Finding("warning", text) if partial_ok else Finding("refuse", f"{text}, or add --partial-ok")
 
 
 def _statistics(facts: Facts) -> Iterator[Finding]:

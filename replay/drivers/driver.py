@@ -93,6 +93,7 @@ class Driver(Watcher, ReplayGroup):
         self._passing = Passing(channel)
         self._engine: Engine | None = None
         self._begun = self._ended = self._limited = False
+        self._zero_ns = 0
         self.lead_lost: str | None = None
         self.merged = False
 
@@ -114,7 +115,8 @@ class Driver(Watcher, ReplayGroup):
         for waiting in (self._spans, self._opens, self._goes):
             waiting.put(None)
         self._dismissed.set()
-        if not self._begun or self._passing.active or self._limited:
+        before = not self._begun or time.monotonic_ns() < self._zero_ns
+        if before or self._passing.active or self._limited:
             self.stopped_because = f"the lead process was lost ({self.lead_lost})"
             self._stop()
 
@@ -192,9 +194,9 @@ class Driver(Watcher, ReplayGroup):
             message = self._goes.get()
             if message is None:
                 return
-            self._begun = True
+            self._zero_ns, self._begun = int(message.values["zero"]), True
             try:
-                engine.go(int(message.values["zero"]))
+                engine.go(self._zero_ns)
             except NativeFault as error:
                 self._send("late", text=str(error))
                 self._stop()
@@ -268,13 +270,20 @@ class Driver(Watcher, ReplayGroup):
     def run(self, tape: Folder, options: ReplayOptions, delivers: bool) -> RunSummary:
         """Replay these tapes and report the result to the lead process. Raises QuerytapeError.
 
-        `delivers`: also send the files of the part.
+        Raises NothingToSend at the end of the whole run. `delivers`: also send the files of the part.
         """
         sender = Sender(self._channel, options.output) if delivers else None
         try:
             if sender is not None:
                 sender.start()
             summary = replay(tape, options, self, group=self)
+        except NothingToSend as error:
+            self._ended = True
+            self.failed(error)
+            self._dismissed.wait()
+            if self.lead_lost is not None:
+                raise QuerytapeError(f"the lead process was lost: {self.lead_lost}") from error
+            raise
         except QuerytapeError as error:
             self.failed(error)
             raise

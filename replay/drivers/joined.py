@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...common.errors import FolderError, QuerytapeError
-from ...common.files import remove_folder
+from ...common.files import refuse_existing, remove_folder
 from ...common.staged import shown_path
-from ...schemas import Folder, tape_id
+from ...schemas import Folder
 from ...schemas.tape_set import TapeSet
 from ..checks.preflight import Finding
 from ..options import ReplayOptions
@@ -25,7 +25,7 @@ from .driver import SILENT_S, Driver
 from .member import Beginning
 from .replacing import options_from
 from .secured import join
-from .shares import part_of, part_options, prints_of, tapes_of
+from .shares import part_of, part_options, prints_of, share_id, tapes_of
 
 WELCOME_S = 10.0
 
@@ -58,6 +58,7 @@ def replay_as_driver(
     sent.
     """
     whole = opened(tape, has_parts=fetch is None)
+    refuse_existing(options.output)
     channel = join(
         address,
         key,
@@ -65,7 +66,7 @@ def replay_as_driver(
         pid=os.getpid(),
         cores=len(os.sched_getaffinity(0)),
         part=options.output.name,
-        tape=tape_id(whole.info),
+        tape=share_id(whole),
         prints=prints_of(options, key),
     )
     number, count, names, run, begins = _welcomed(channel, address)

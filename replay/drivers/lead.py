@@ -14,7 +14,7 @@ from ...common.errors import QuerytapeError
 from ...common.files import remove_folder
 from ...common.signals import stop_on_signals
 from ...common.units import plural
-from ...schemas import Folder, tape_id
+from ...schemas import Folder
 from ...servers.facts import Facts, gather
 from ..checks.logins import check_logins
 from ..checks.preflight import Finding, check_tape, check_together
@@ -45,6 +45,7 @@ from .shares import (
     part_options,
     prints_of,
     refuse_what_needs_all,
+    share_id,
     sharing_sentence,
     tapes_of,
 )
@@ -174,7 +175,7 @@ class Lead(Gathering):
         launcher = self.drivers.launcher
         key = lead_key(self.drivers.join_key, makes=launcher is not None and launcher.carries_key)
         prints = prints_of(self.options, key)
-        expected = Expected(tape_id(self.tape.info), prints, self._run_id)
+        expected = Expected(share_id(self.tape), prints, self._run_id)
         resumes = self.drivers.on_lost == "resume"
         for member in self.members:
             member.leases = resumes

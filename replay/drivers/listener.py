@@ -26,12 +26,12 @@ MAX_WAITING = 64  # maximum number of connections that have not proved the key y
 
 @dataclass(frozen=True)
 class Expected:
-    """Values that must be equal on every driver: the id of the tape and the hashes of the options.
+    """Values that must be equal on every driver: the id of its tapes (shares.share_id) and the hashes of the options.
 
     `run` is the id of the run.
     """
 
-    tape_id: str
+    share_id: str
     prints: dict[str, str]
     run: str
 
@@ -158,8 +158,8 @@ class Listener:
         return None
 
     def _objection(self, hello: dict[str, Any]) -> str | None:
-        if hello.get("tape") != self._expected.tape_id:
-            return "the driver's tape differs from the tape of the lead process"
+        if hello.get("tape") != self._expected.share_id:
+            return "the driver's tape differs from the tape of the lead process, or was dealt differently"
         prints = hello.get("prints")
         if other := differing(self._expected.prints, prints if isinstance(prints, dict) else {}):
             return (

@@ -237,7 +237,9 @@ class Member:
                     self.news.notify_all()
         except ChannelClosed as error:
             self.lose(str(error))
-        except (QuerytapeError, KeyError, TypeError, ValueError, OSError) as error:
+        except OSError as error:
+            self.lose(f"{self.part}: cannot write the files of the driver: {error.strerror}")
+        except (QuerytapeError, KeyError, TypeError, ValueError) as error:
             self.lose(f"the driver sent an invalid message: {error}")
 
     def _take(self, message: Message) -> None:

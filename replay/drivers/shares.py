@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from ...common.errors import InputError
 from ...common.units import plural
-from ...schemas import Folder
+from ...schemas import Folder, tape_id
 from ...schemas.tape_set import TapeSet, deal_command
 from ..checks.preflight import listed
 from ..options import ReplayOptions
@@ -74,6 +74,13 @@ def deal(tape: Folder, drivers: int) -> list[list[str]]:
         loads[least] += int(each.info["counts"]["events"])
         names[least].append(each.path.name)
     return [sorted(mine) for mine in names]
+
+
+def share_id(tape: Folder) -> str:
+    """Return an id of a tape, or of a set and its division into tapes. Each deal of one tape has its own id."""
+    named = [f"{each.path.name} {tape_id(each.info)}" for each in tapes_of(tape)]
+    listed = named if isinstance(tape, TapeSet) else [tape_id(tape.info)]
+    return hashlib.sha256("\n".join(listed).encode()).hexdigest()
 
 
 def part_of(tape: Folder, names: Sequence[str]) -> Folder:

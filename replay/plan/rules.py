@@ -78,6 +78,7 @@ class Plan:
     - `steps_known`: whether the first id of an INSERT determines its later ids.
     - `catalog`: the target's tables.
     - `prepares_xa`: whether the tape has XA PREPARE.
+    - `resumed_info`: run.json of the interrupted run whose events are sent, if there is one.
     - `created_schemas`: the schemas that the tape creates, in lower case. Empty if no DDL is sent.
     - `order_notes`: assumptions of the commit order that the tape does not confirm.
     - `table_uses`: the tables of the sent events. None if nobody needs them.
@@ -106,6 +107,7 @@ class Plan:
     ids_unknown: int = 0
     steps_known: bool = True
     prepares_xa: bool = False
+    resumed_info: Mapping[str, Any] | None = None
     created_schemas: Set[str] = frozenset()
     now_uncertain: int = 0
     schemas: dict[str, int] = field(default_factory=dict)

@@ -129,6 +129,7 @@ def find_resumed(con: duckdb.DuckDBPyConnection, plan: Plan, run: Folder) -> Non
         )
     if run.info.get("finished") and not run.info.get("accounting", {}).get("not_sent"):
         raise InputError(f"--resume {run.path}: the run is complete")
+    plan.resumed_info = run.info
     none = "(SELECT NULL::BIGINT AS session, NULL::BIGINT AS first_seq, NULL::BIGINT AS last_seq,"
     none += " NULL::BIGINT AS begin_seq LIMIT 0)"
     source = f"read_parquet({sql_text(plan.transactions)})" if plan.transactions.exists() else none

@@ -2,9 +2,11 @@
 """Tests of the progress line printed each second."""
 
 import itertools
+import os
+from contextlib import suppress
 
 import pytest
-from querytape.cli.live_lines import HEADER, ORDER_HEADER, line, progress
+from querytape.cli.live_lines import HEADER, ORDER_HEADER, LiveLines, line, progress
 from querytape.common.units import short_count, short_duration
 from querytape.replay.observe.ticks import Tick
 
@@ -36,6 +38,19 @@ def test_progress_line_shows_order_waits_and_timed_out_waits() -> None:
 
 NUMBERS = [0, 9_999, 99_949, 99_950, 999_499, 999_500, 10**8, 10**12, 2**62]
 DURATIONS = [None, 0, 999_499, 999_500, 9_949_999, 9_950_000, 999 * 10**6, 3599 * SECOND, 10**15, 2**62]
+
+
+def test_reader_that_ends_does_not_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user may pipe stderr into head."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    pipe = os.fdopen(writer, "w", buffering=1, encoding="utf-8")
+    monkeypatch.setattr("sys.stderr", pipe)
+    shown = LiveLines()
+    for _ in range(3):
+        shown.say("a line")
+    with suppress(BrokenPipeError):
+        pipe.close()
 
 
 @pytest.mark.parametrize(("number", "ns"), list(itertools.product(NUMBERS, DURATIONS)))

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Use the objects of a folder, and turn the errors of the library into sentences."""
 
+import os
+import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +13,7 @@ from querytape.common.errors import InputError, RefusedError
 from querytape.stores.store import NotThereError, Store, StoreError, reason_of
 
 from ..helpers.object_store import KEY, SECRET, ObjectStore
+from ..helpers.processes import QUERYTAPE
 
 REFUSED = (
     "Generic S3 error: Error performing list request: Error performing GET http://127.0.0.1:7071/b?list-type=2 in"
@@ -134,6 +138,26 @@ def test_object_is_created_only_once(store: ObjectStore) -> None:
 def test_missing_bucket_is_named(store: ObjectStore) -> None:
     with pytest.raises(StoreError, match="NoSuchBucket"):
         Store("s3://no-such-bucket/x.tape").sizes()
+
+
+@pytest.mark.parametrize("endpoint", ["localhost:9000", "ftp://host", "http://", "//host"])
+def test_endpoint_that_is_no_address_is_refused(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
+    with pytest.raises(InputError, match=rf"AWS_ENDPOINT_URL={endpoint}: expected http://HOST or https://HOST"):
+        Store("s3://bucket/x.tape")
+
+
+def test_ctrl_c_does_not_wait_for_a_silent_store(tmp_path: Path) -> None:
+    """The store accepts the connection and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        endpoint = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        given = {"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"}
+        command = [*QUERYTAPE, "inspect", "s3://bucket/x.tape"]
+        with subprocess.Popen(command, env={**os.environ, **given}, stderr=subprocess.PIPE) as process:
+            connection, _ = silent.accept()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 130  # a request may take a minute
+            connection.close()
 
 
 @pytest.mark.server

@@ -280,6 +280,31 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     ),
     ({"schemas": {"Old": 1, "shop": 9}, "created_schemas": {"old"}}, []),
     ({"schemas": {"Old": 10}, "created_schemas": {"old"}}, []),
+    ({"resumed_info": {"finished": False}}, []),
+    (
+        {"resumed_info": {"finished": False}, "writes": True, "target_is_disposable": True},
+        [
+            "refuse: --resume: this run was killed, so some writes may be sent twice. Restore the target and replay the"
+            " whole tape, or add --partial-ok"
+        ],
+    ),
+    (
+        {
+            "resumed_info": {"finished": True, "accounting": {"sent_unknown": 3}},
+            **{"writes": True, "target_is_disposable": True, "partial_ok": True},
+        },
+        [
+            "warning: --resume: 3 events of this run may have been sent, so some writes may be sent twice. Restore the"
+            " target and replay the whole tape"
+        ],
+    ),
+    (
+        {
+            "resumed_info": {"finished": True, "accounting": {"sent_unknown": 0}},
+            **{"writes": True, "target_is_disposable": True},
+        },
+        [],
+    ),
     ({"target": replace(TARGET, db=None)}, []),
     ({"schemas": {}}, []),
     (

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,48 @@ def test_frozen_lead_loses_no_driver(more: tuple[str, ...], shop: Server, tmp_pa
     assert [driver.end()[0] for driver in drivers] == [0, 0]
     assert written(shop) == WRITTEN
     assert balanced(bench.run)["executed"] == EVENTS
+
+
+def test_lead_that_is_lost_before_the_start_time_ends_the_drivers(
+    shop: Server, tmp_path: Path, stack: ExitStack
+) -> None:
+    """The drivers know the start time already, but nothing is due before it."""
+    bench = Bench(shop, tmp_path, stack, 2)
+    start = datetime.now(UTC) + timedelta(seconds=20)
+    lead, port = bench.lead("--start-at", f"{start:%Y-%m-%d %H:%M:%S}", count=2)
+    drivers = [bench.driver(number, port) for number in range(2)]
+    for driver in drivers:
+        driver.saw("0:0[01] ")
+    lead.process.send_signal(signal.SIGKILL)
+    assert all(driver.end()[0] != 0 for driver in drivers)
+    assert written(shop) == {}
+
+
+def test_driver_without_events_succeeds_with_the_run(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """A driver also refuses a folder that exists, before it joins."""
+    bench = Bench(shop, tmp_path, stack, 2)
+    chosen = ("--session", "5")
+    lead, port = bench.lead(*chosen, count=2)
+    (tmp_path / "part-7.run").mkdir()
+    code, said = bench.driver(7, port, *chosen).end()
+    assert (code, "part-7.run already exists" in said) == (1, True), said
+    ends = [driver.end() for driver in [bench.driver(number, port, *chosen) for number in range(2)]]
+    assert lead.end()[0] == 0
+    assert [code for code, _ in ends] == [0, 0], ends
+    assert sum("this driver had nothing to do" in said for _, said in ends) == 1
+    assert written(shop) == {5: WRITTEN[5]}
+    assert not list(tmp_path.glob("part-[01].run"))
+
+
+def test_driver_with_another_deal_of_the_tape_is_refused(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """It would send other sessions than the lead expects."""
+    bench = Bench(shop, tmp_path, stack, 2)
+    (tmp_path / "other").mkdir()
+    other = prime_set(tmp_path / "other", 3, 20 * MS)
+    _, port = bench.lead(count=2)
+    code, said = bench.driver(7, port, tapes=other).end()
+    assert code == 1
+    assert "or was dealt differently" in said
 
 
 def test_killed_lead_ends_waiting_drivers(shop: Server, tmp_path: Path, stack: ExitStack) -> None:

@@ -14,6 +14,7 @@ from querytape.replay.drivers.shares import (
     part_options,
     prints_of,
     refuse_what_needs_all,
+    share_id,
     sharing_sentence,
     tapes_of,
 )
@@ -50,6 +51,18 @@ def test_each_tape_belongs_to_one_driver(tmp_path: Path) -> None:
     assert deal(alone, 1) == [["primes.tape"]]
     with pytest.raises(InputError, match="2 drivers need at least 2 tapes, found one tape"):
         deal(alone, 2)
+
+
+def test_each_deal_of_a_tape_has_its_own_id(tmp_path: Path) -> None:
+    """The same deal in another folder has the same id."""
+    ids = []
+    for number, tapes in enumerate((3, 4, 3)):
+        (tmp_path / str(number)).mkdir()
+        ids.append(share_id(open_folder("tape", prime_set(tmp_path / str(number), tapes))))
+    assert ids[0] == ids[2] != ids[1]
+    tape = open_folder("tape", tmp_path / "0" / "primes.tape")
+    (tmp_path / "0" / "primes.tape").rename(tmp_path / "moved.tape")
+    assert share_id(tape) == share_id(open_folder("tape", tmp_path / "moved.tape"))
 
 
 def test_share_of_a_tape_set_is_read_as_one_tape(tmp_path: Path) -> None:
