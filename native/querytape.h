@@ -138,6 +138,7 @@ struct qt_sweep_options {
     const uint8_t *is_exclusive; /* per table: DDL or LOCK TABLES locks the whole table */
     int32_t times;               /* times of an event on the tape: 0 = start and end, 1 = end only, 2 = arrival only */
     int32_t unknown;             /* some events use table 1 (unknown tables) */
+    int64_t overlap_ns;          /* a longer statement did not spend all its time on lock waits */
 };
 
 /* Computes the commit number of each event and the commits that the event waits for. The columns of `out` are session,

@@ -191,7 +191,8 @@ enum qt_order_fact {
     QT_FACT_READS = 8,
     QT_FACT_STATEMENT = 16,
     QT_FACT_EXCLUSIVE = 32,
-    QT_FACT_LAST = 64
+    QT_FACT_LAST = 64,
+    QT_FACT_WAITS = 128
 };
 
 enum qt_order_table {

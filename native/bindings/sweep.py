@@ -21,6 +21,7 @@ def sweep_commits(
     exclusive_tables: Collection[int] = (),
     times: str = "both",
     unknown: bool = False,
+    overlap_ns: int = 0,
 ) -> Stream:
     """Return session, seq, tape_ns and waits of each event that waits or that another event waits for.
 
@@ -31,7 +32,8 @@ def sweep_commits(
 
     `long_tables`: tables with a statement whose duration is too long for lock waits to explain it. `exclusive_tables`:
     tables that DDL or LOCK TABLES locks completely. `times`: one of TIMES, the known times of an event. `unknown`:
-    whether any event uses table 1. Raises NativeFault.
+    whether any event uses table 1. `overlap_ns`: a longer statement did not spend all its time on lock waits. Raises
+    NativeFault.
     """
     pointer, alive = stream_pointer(events)
     options = ffi.new("struct qt_sweep_options *")
@@ -42,7 +44,7 @@ def sweep_commits(
     options.n_tables, options.is_long = tables, is_long
     is_exclusive = ffi.new("uint8_t[]", bytes(table in exclusive_tables for table in range(tables)))
     options.is_exclusive = is_exclusive
-    options.times, options.unknown = TIMES.index(times), int(unknown)
+    options.times, options.unknown, options.overlap_ns = TIMES.index(times), int(unknown), overlap_ns
 
     def fill(out: Any) -> None:
         error = ffi.new("struct qt_error *")

@@ -84,7 +84,7 @@ static int64_t first_after(const struct qt_sweep_table *t, int64_t ns)
  * far. */
 static int64_t first_behind(const struct qt_sweep *s, const struct qt_event *e)
 {
-    int64_t since = e->lo_ns, first = INT64_MAX;
+    int64_t since = e->from_ns, first = INT64_MAX;
     const struct qt_sweep_table *t;
     for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++)
         since = t->closed_ns > since ? t->closed_ns : since;
@@ -115,7 +115,7 @@ static int64_t first_around(const struct qt_sweep *s, const struct qt_event *e, 
     int64_t first = INT64_MAX;
     const struct qt_sweep_table *t;
     for (int32_t i = 0; (t = watched(s, e, i)) != NULL; i++) {
-        size_t k = holder_after(t, e->after_ns);
+        size_t k = holder_after(t, e->after_ns > e->from_ns ? e->after_ns : e->from_ns);
         while (k < t->n_holders && t->holder[k].ns <= until_ns && t->holder[k].end_ns < until_ns)
             k++;
         if (k < t->n_holders && t->holder[k].ns <= until_ns && t->holder[k].ns < first)
@@ -180,6 +180,48 @@ void qt_sweep_decide(struct qt_sweep *s, struct qt_event *e)
     qt_sweep_event_done(s, e);
 }
 
+void qt_sweep_slow(struct qt_sweep *s, struct qt_event *e)
+{
+    s->slow = qt_sweep_grown(s, s->slow, &s->slow_room, s->n_slow, sizeof *s->slow);
+    if (s->n_slow == s->slow_room)
+        return;
+    s->slow[s->n_slow++] = e;
+    qt_sweep_wait_all(s, e, e->lo_ns - 1);
+    qt_sweep_at(s, e->hi_ns, QT_SLOW_ENDS, e, NULL);
+}
+
+/* Rule 8: the statement certainly waited until `ns`. */
+static void slow_waited(struct qt_sweep *s, struct qt_event *e, int64_t ns)
+{
+    if (ns < e->from_ns || ns <= e->lo_ns || ns >= e->hi_ns)
+        return;
+    e->from_ns = ns + 1;
+    qt_sweep_wait_all(s, e, ns);
+}
+
+/* Rule 8: DDL or LOCK TABLES frees the table at `ns`. A statement that ends later had no lock on this table before. */
+static void table_freed(struct qt_sweep *s, int64_t session, int32_t table, int64_t ns)
+{
+    for (size_t k = 0; k < s->n_slow && table > QT_TABLE_UNKNOWN; k++)
+        for (int32_t i = 0; s->slow[k]->session != session && i < s->slow[k]->n_uses; i++)
+            if (s->slow[k]->uses[i].table == table)
+                slow_waited(s, s->slow[k], ns);
+}
+
+static void slow_ends(struct qt_sweep *s, struct qt_event *e)
+{
+    for (size_t k = 0; k < s->n_slow; k++)
+        if (s->slow[k] == e) {
+            s->slow[k] = s->slow[--s->n_slow];
+            break;
+        }
+    if (e->from_ns == e->lo_ns || e->hi_ns - e->from_ns > s->overlap_ns)
+        return;
+    e->is_long = 0; /* the rest of its time may have been lock waits */
+    if (e->held)
+        qt_sweep_wait_all(s, e, e->hi_ns - 1);
+}
+
 static void own_opens(struct qt_sweep *s, struct qt_event *e)
 {
     struct qt_sweep_table *t;
@@ -216,6 +258,8 @@ static void own_ends(struct qt_sweep *s, struct qt_event *e)
         e->moment_ns = first - 1;
     own_closes(s, e);
     qt_sweep_decide(s, e);
+    for (int32_t i = 0; i < e->n_uses && e->exclusive; i++)
+        table_freed(s, e->session, e->uses[i].table, e->hi_ns);
 }
 
 /* Rule 4: the moment of a write is after the transactions that are open when the write arrives. */
@@ -323,19 +367,29 @@ static void close_table(const struct qt_sweep *s, struct qt_sweep_table *t, stru
     }
 }
 
+static void note_after(struct qt_sweep *s, struct qt_event *e, int64_t ns)
+{
+    e->after_ns = ns;
+    if (e->is_long)
+        slow_waited(s, e, ns);
+}
+
 /* Rule 11: DDL is after a transaction that had locked the table before the DDL arrived. It is then also after each
  * transaction that had locked the table before that one ended. */
-static void note_end(const struct qt_sweep *s, const struct qt_tx *tx, int64_t ns)
+static void note_end(struct qt_sweep *s, const struct qt_tx *tx, int64_t ns)
 {
     for (struct qt_event *e = s->own.first; s->n_whole > 0 && e != NULL; e = e->after)
         for (size_t i = 0; e->exclusive && i < tx->n_used; i++)
             if (tx->used[i].hi_ns <= e->after_ns && uses_table(e, tx->used[i].table))
-                e->after_ns = ns;
+                note_after(s, e, ns);
 }
 
 static void tx_ends(struct qt_sweep *s, struct qt_tx *tx, int64_t ns)
 {
     note_end(s, tx, ns);
+    for (size_t i = 0; tx->whole && !tx->dropped && i < tx->n_used; i++)
+        if (tx->used[i].held)
+            table_freed(s, -1, tx->used[i].table, ns);
     for (size_t i = 0; i < tx->n_used; i++)
         if (tx->used[i].held)
             close_table(s, table_of(s, tx->used[i].table), tx, ns);
@@ -360,6 +414,9 @@ void qt_sweep_moments_until(struct qt_sweep *s, int64_t ns)
     while (s->moments.n > 0 && s->moments.point[0].ns < ns && !s->failed) {
         struct qt_point point = qt_heap_take(&s->moments);
         switch ((enum qt_step)point.type) {
+        case QT_SLOW_ENDS:
+            slow_ends(s, point.event);
+            break;
         case QT_OWN_ENDS:
         case QT_WHOLE_ENDS:
             own_ends(s, point.event);

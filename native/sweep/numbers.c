@@ -55,6 +55,18 @@ void qt_sweep_wait(struct qt_sweep *s, struct qt_event *e, int32_t table, enum q
     add(s, heap_of(s, kind), point, e);
 }
 
+void qt_sweep_wait_all(struct qt_sweep *s, struct qt_event *e, int64_t until_ns)
+{
+    for (int32_t i = 0; i < e->n_uses; i++) {
+        const struct qt_use *use = &e->uses[i];
+        qt_sweep_wait(s, e, use->table, QT_COMMITS, until_ns);
+        if (e->held && !e->exclusive && use->asks && (e->is_long || !use->adds)) /* LOCK TABLES locks no rows */
+            qt_sweep_wait(s, e, use->table, QT_ADDS, until_ns);
+        if (e->is_long || e->exclusive) /* rules 8 and 11 */
+            qt_sweep_wait(s, e, use->table, QT_LOCKS, until_ns);
+    }
+}
+
 void qt_sweep_wait_unknown(struct qt_sweep *s, struct qt_event *e, int64_t until_ns)
 {
     struct qt_point point = {.ns = until_ns, .type = WAIT, .kind = QT_COMMITS, .table = QT_TABLE_UNKNOWN};
@@ -117,7 +129,7 @@ static void mark(struct qt_sweep *s, const struct qt_point *p)
 /* Rule 7: the statement had its locks just after the last commit that it may have waited for. */
 static void grant(struct qt_sweep *s, struct qt_event *e)
 {
-    int64_t ns = s->times == QT_ARRIVALS ? e->at_ns : e->lo_ns;
+    int64_t ns = s->times == QT_ARRIVALS ? e->at_ns : e->from_ns;
     for (int32_t i = 0; i < e->n_uses; i++) {
         int32_t table = e->uses[i].table;
         int64_t released = s->table[table == QT_TABLE_UNKNOWN ? QT_TABLE_ALL : table].released_ns;

@@ -8,6 +8,9 @@
 /* Adds the event as a mark at this moment. in_front: the event also waits for the previous mark. */
 void qt_sweep_mark(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_place_kind, int64_t ns, int in_front);
 void qt_sweep_wait(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_place_kind, int64_t until_ns);
+/* Makes a locking statement of a transaction, or a statement of rule 8, wait for all marks of its tables before
+ * until_ns. */
+void qt_sweep_wait_all(struct qt_sweep *, struct qt_event *, int64_t until_ns);
 /* Makes a commit on known tables wait for the commits of statements with unknown tables. */
 void qt_sweep_wait_unknown(struct qt_sweep *, struct qt_event *, int64_t until_ns);
 /* Makes the event wait for the commits that had ended by until_ns. */

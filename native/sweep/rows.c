@@ -202,6 +202,7 @@ void qt_sweep_clear(struct qt_sweep *s)
         free(s->table[i].open);
     }
     free(s->table);
+    free(s->slow);
     qt_heap_free(&s->moments);
     qt_heap_free(&s->numbers);
     qt_heap_free(&s->adds);

@@ -46,6 +46,7 @@ static void take_row(struct swept *w)
         .at_ns = qt_read_i64(r, AT_NS, w->row),
         .lo_ns = qt_read_i64(r, LO_NS, w->row),
         .hi_ns = qt_read_i64(r, HI_NS, w->row),
+        .from_ns = qt_read_i64(r, LO_NS, w->row),
         .is_long = (facts & QT_FACT_LONG) != 0,
         .locks = (facts & QT_FACT_LOCKS) != 0,
         .exclusive = (facts & QT_FACT_EXCLUSIVE) != 0,
@@ -161,6 +162,7 @@ int qt_sweep_stream(struct ArrowArrayStream *events, const struct qt_sweep_optio
     w->events = events;
     w->sweep.times = (enum qt_times)o->times;
     w->sweep.unknown = o->unknown != 0;
+    w->sweep.overlap_ns = o->overlap_ns;
     w->sweep.rows = &w->out;
     struct qt_stream_source source = {SPECS, N_COLUMNS, next, close_stream, w};
     code = read_uses(w, o, err);

@@ -48,6 +48,7 @@ struct qt_event {
     int64_t at_ns, lo_ns, hi_ns; /* at_ns: start or arrival */
     int64_t moment_ns;           /* own commit: the earliest moment that is still possible */
     int64_t after_ns;            /* DDL: the last end of a transaction that was certainly before it, or lo_ns */
+    int64_t from_ns;             /* rule 8: the statement certainly had no locks before this time */
     const struct qt_use *uses;
     int32_t n_uses;
     int32_t left;      /* unfinished points; 0 = the row is complete */
@@ -87,6 +88,7 @@ struct qt_tx {
     size_t n_waiting, waiting_room;
     int32_t refs;
     uint8_t over, dropped;         /* dropped: the replay does not send the transaction's end */
+    uint8_t whole;                 /* LOCK TABLES */
     struct qt_tx *previous, *next; /* links in the sweep's list */
 };
 
@@ -144,6 +146,9 @@ struct qt_sweep {
     struct qt_sweep_session *session; /* hash table with open addressing */
     size_t n_sessions, session_room;
     struct qt_heap moments, numbers, adds;
+    struct qt_event **slow; /* open statements of rule 8 */
+    size_t n_slow, slow_room;
+    int64_t overlap_ns;
     struct qt_list own, adding; /* own: undecided writes outside transactions; adding: INSERTs without grant, by lo */
     struct qt_tx *transactions; /* list of all transactions */
     struct qt_block *blocks;

@@ -51,8 +51,6 @@ static void take_own(struct qt_sweep *s, struct qt_event *e)
     int64_t from = s->times == QT_ARRIVALS ? e->at_ns : e->lo_ns;
     e->left++; /* the row waits until the event's moment is decided */
     e->moment_ns = s->times == QT_ARRIVALS ? e->at_ns : e->hi_ns;
-    for (int32_t i = 0; i < e->n_uses && e->is_long; i++)
-        qt_sweep_wait(s, e, e->uses[i].table, QT_COMMITS, e->lo_ns - 1);
     if (e->hi_ns <= from && !e->is_last) { /* no point can be strictly between */
         qt_sweep_decide(s, e);
         return;
@@ -72,16 +70,13 @@ static void at_locks(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 /* Rules 5 and 7: a locking statement of a transaction. */
 static void take_held(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 {
-    int64_t until = (e->is_long ? e->lo_ns : e->hi_ns) - 1;
     int adds = 0, marks_locks = 0;
+    tx->whole |= e->exclusive;
+    if (!e->is_long)
+        qt_sweep_wait_all(s, e, e->hi_ns - 1);
     for (int32_t i = 0; i < e->n_uses; i++) {
         const struct qt_use *use = &e->uses[i];
-        qt_sweep_wait(s, e, use->table, QT_COMMITS, until);
-        if (!e->exclusive && use->asks && (e->is_long || !use->adds)) /* LOCK TABLES locks no rows */
-            qt_sweep_wait(s, e, use->table, QT_ADDS, until);
         adds |= use->adds && !e->exclusive;
-        if (e->exclusive && !e->is_long) /* rule 11 */
-            qt_sweep_wait(s, e, use->table, QT_LOCKS, until);
         if (s->table[use->table].is_long || s->table[QT_TABLE_UNKNOWN].is_long || s->table[use->table].is_exclusive) {
             qt_sweep_mark(s, e, use->table, QT_LOCKS, e->hi_ns, 0);
             marks_locks = 1;
@@ -142,9 +137,8 @@ static void take_user_lock(struct qt_sweep *s, struct qt_event *e)
 
 static void take_uses(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx, int is_read)
 {
-    if (e->is_long && e->locks) /* rule 8 */
-        for (int32_t i = 0; i < e->n_uses; i++)
-            qt_sweep_wait(s, e, e->uses[i].table, QT_LOCKS, e->lo_ns - 1);
+    if (e->is_long && (e->alone || e->held))
+        qt_sweep_slow(s, e);
     if (tx != NULL)
         qt_sweep_note_tables(s, tx, e);
     if (e->alone) {

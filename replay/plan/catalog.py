@@ -37,6 +37,7 @@ EVENTS = {
     "update": ("update",),
     "delete": ("delete",),
 }
+FIRE_NOTHING = ("read", "ddl")  # classes of statements that fire no trigger
 DYNAMIC = frozenset({"prepare", "immediate"})  # words of dynamic SQL in a routine
 # Matches a normalised CREATE or ALTER, and finds the kind of its object and the events of a trigger.
 DEFINES = re.compile(
@@ -80,8 +81,8 @@ class Catalog:
     fires: frozenset[str] = frozenset()
 
     def hidden_by(self, names: Set[str], statement_class: str) -> frozenset[str]:
-        """Return the names that hide other tables from a statement. A read fires no trigger."""
-        return frozenset(names & self.opaque) - (self.fires if statement_class == "read" else frozenset())
+        """Return the names that hide other tables from a statement. A read and DDL fire no trigger."""
+        return frozenset(names & self.opaque) - (self.fires if statement_class in FIRE_NOTHING else frozenset())
 
 
 @dataclass(frozen=True)
@@ -269,7 +270,7 @@ def tables_of(
         return None
     names = {bare(name) for name in tables}
     opaque = catalog.hidden_by(names | {bare(name) for name in calls}, statement_class)
-    touches = catalog.shows if statement_class == "read" else catalog.touches
+    touches = catalog.shows if statement_class in FIRE_NOTHING else catalog.touches
     if not opaque <= touches.keys():
         return None
     names = names.union(*(touches[name] for name in opaque))

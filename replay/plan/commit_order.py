@@ -27,6 +27,7 @@ from ...schemas.names import (
     FACT_OWN,
     FACT_READS,
     FACT_STATEMENT,
+    FACT_WAITS,
     PROPERTIES,
     TABLE_FIRST,
     TABLE_UNKNOWN,
@@ -67,6 +68,7 @@ FACTS = " + ".join(
         (FACT_READS, "class = 'read'"),
         (FACT_STATEMENT, "class NOT IN ('session', 'transaction')"),
         (FACT_EXCLUSIVE, "class = 'ddl' OR has_action(actions, 'lock_tables')"),
+        (FACT_WAITS, "has_action(actions, 'lock_tables')"),
     )
 )
 CALLS_AT_ONCE = (
@@ -107,6 +109,7 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     con.execute(f"SET VARIABLE overlap_ns = {OVERLAP_NS}")
     con.execute(f"SET VARIABLE long = {FACT_LONG}")
     con.execute(f"SET VARIABLE last = {FACT_LAST}")
+    con.execute(f"SET VARIABLE waits = {FACT_WAITS}")
     con.execute(f"SET VARIABLE locks = {FACT_LOCKS}")
     con.execute(f"SET VARIABLE own = {FACT_OWN}")
     con.execute(f"SET VARIABLE reads = {FACT_READS}")
@@ -150,6 +153,7 @@ def _write_order(
         exclusive_tables=exclusive,
         times=times,
         unknown=unknown,
+        overlap_ns=OVERLAP_NS,
     )
     with closing(swept), con.cursor() as writer:
         writer.register("swept", swept)

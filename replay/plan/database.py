@@ -56,6 +56,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con.execute(f"SET VARIABLE collations = CAST(MAP {{{known}}} AS MAP(INTEGER, VARCHAR))")
     con.execute("SET VARIABLE round = 0")
     con.execute(f"SET VARIABLE rollback = {ACTIONS['rollback']}")
+    con.execute(f"SET VARIABLE commit_action = {ACTIONS['commit']}")
     con.execute(f"SET VARIABLE commit_order = {rules.commit_order}")
     con.execute(f"SET VARIABLE split = {rules.split}")
     define_macros(con)

@@ -138,7 +138,7 @@ static int sweep(uint64_t seed, int times, int unknown, int64_t batches, struct 
     struct qt_stream_source source = {SPECS, N_COLUMNS, next, close_events, &r};
     struct ArrowArrayStream in = {0}, out = {0};
     struct qt_sweep_options options = {
-        USES, sizeof USES / sizeof *USES, DIGESTS, TABLES, IS_LONG, IS_EXCLUSIVE, times, unknown};
+        USES, sizeof USES / sizeof *USES, DIGESTS, TABLES, IS_LONG, IS_EXCLUSIVE, times, unknown, 20};
     int code = qt_columns_init(&r.cols, SPECS, N_COLUMNS);
     if (code != QT_OK)
         return code;
@@ -211,7 +211,7 @@ static void invalid_uses_are_refused(void)
     for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
         struct ArrowArrayStream in = {0}, out = {0};
         struct qt_error err = {0};
-        struct qt_sweep_options options = {WRONG[i], 2, 2, TABLES, IS_LONG, IS_EXCLUSIVE, 0, 0};
+        struct qt_sweep_options options = {WRONG[i], 2, 2, TABLES, IS_LONG, IS_EXCLUSIVE, 0, 0, 0};
         CHECK_INT(qt_sweep_stream(&in, &options, &out, &err), QT_EINVALID);
         CHECK(out.release == NULL && err.message[0] != '\0');
     }

@@ -39,6 +39,8 @@ class Seen:
     part: int = 0  # 1 for the event itself, 0 for the implicit COMMIT before it
     moment: int = 0
     granted: int = 0
+    began: int = 0  # rule 8: the event certainly had no locks before this time
+    slow: bool = False  # whether the event took longer than the longest lock wait
 
     @property
     def table(self) -> int:
@@ -80,6 +82,8 @@ class Reference:
                 self.tables[seen.transaction].add(seen.table)
             for table in self._redefined_later(seen) - {seen.table}:
                 self.readers[table].append(seen)
+        for seen in self.events:
+            self._find_beginning(seen, overlap_ns)
         self._find_moments()
         self.marks = self._find_marks()
         self.numbers: dict[tuple[int, int], dict[Key, int]] = defaultdict(dict)  # by number and part of an event
@@ -108,6 +112,20 @@ class Reference:
     def _closed(self, table: int) -> list[Seen]:
         return [seen for tx, seen in self.ended.items() if table in self.tables[tx]]
 
+    def _find_beginning(self, seen: Seen, overlap_ns: int) -> None:
+        """Find out until when a long statement certainly waited. It is not long if it ended soon afterwards."""
+        seen.began, seen.slow = seen.low, seen.long
+        if not seen.long or not (seen.alone or seen.inside):
+            return
+        whole = {other.transaction for other in self.events if other.inside and other.exclusive}
+        freed = [other.low for other in self._closed(seen.table) if other.transaction in whole]
+        freed += [other.high for other in self.events if other.alone and other.exclusive and other.table == seen.table]
+        freed += [self._last_before(seen)] if seen.exclusive else []
+        within = [ns for ns in freed if seen.low < ns < seen.high]
+        if within:
+            seen.began = max(within) + 1
+            seen.long = seen.high - seen.began > overlap_ns
+
     def _find_moments(self) -> None:
         for seen in self.events:
             seen.moment = seen.low
@@ -122,7 +140,7 @@ class Reference:
                     if first < seen.low < other.low < (seen.low + LAST_NS if seen.last else seen.high):
                         seen.moment = max(seen.moment, other.low + 1)
             else:
-                since = max([seen.low, *(other.low for other in closed if other.low < seen.high)])
+                since = max([seen.began, *(other.low for other in closed if other.low < seen.high)])
                 locking = [held for held in self.held[seen.table] if held.inside]
                 within = [held.high for held in locking if since < held.high < seen.high]
                 seen.moment = min(within) - 1 if within else seen.high
@@ -141,7 +159,7 @@ class Reference:
             since = min(before)
         firsts: dict[tuple[int | None, bool], int] = {}
         lasts: dict[tuple[int | None, bool], int] = {}
-        after = self._last_before(seen)
+        after = max(self._last_before(seen), seen.began)
         holders = [(held, False) for held in self.held[seen.table]]
         for held, later in holders + [(held, True) for held in self.readers[seen.table]]:
             ending, holder = self.ended.get(held.transaction), (held.transaction, later)
@@ -199,11 +217,11 @@ class Reference:
                 mark(USER_LOCKS, COMMITS, seen.high if seen.kind == "get" else seen.low, seen)
             for table in [seen.table] if seen.alone else self.tables[seen.transaction] if seen.ends else ():
                 mark(table, COMMITS, seen.moment, seen)
-        self.long = {seen.table for seen in self.events if seen.long and (seen.alone or seen.inside)}
+        self.long = {seen.table for seen in self.events if seen.slow and (seen.alone or seen.inside)}
         for seen in self.events:
             if seen.inside and seen.adds:
                 before = [moment for moment, *_ in marks[seen.table, COMMITS] if moment < seen.high]
-                seen.granted = min(seen.high, max([seen.low, *(at + 1 for at in before)]))
+                seen.granted = min(seen.high, max([seen.began, *(at + 1 for at in before)]))
                 mark(seen.table, ADDS, seen.granted, seen)
             if (seen.inside and seen.table in self.long | self.whole) or self._shares(seen):
                 mark(seen.table, LOCKS, seen.high, seen)
@@ -220,9 +238,9 @@ class Reference:
         waits: dict[Key, int] = {}
         if seen.ends or seen.alone:
             for key, number in numbers.items():
-                waits[key] = self._before(key, seen.low) if seen.long and seen.alone else number - 1
+                waits[key] = self._before(key, seen.began) if seen.long and seen.alone else number - 1
         elif seen.inside:
-            until = seen.low if seen.long else seen.high
+            until = seen.began if seen.long else seen.high
             waits[table, COMMITS] = self._before((table, COMMITS), until)
             if not seen.adds:
                 waits[table, ADDS] = self._before((table, ADDS), until)
@@ -242,8 +260,8 @@ class Reference:
                 waits[table, COMMITS] = max(waits[table, COMMITS], self._before((table, COMMITS), seen.high))
         if seen.exclusive and not seen.long:
             waits[table, LOCKS] = self._before((table, LOCKS), seen.moment if seen.alone else seen.high)
-        if seen.long and (seen.alone or seen.inside):
-            waits[table, LOCKS] = self._before((table, LOCKS), seen.low)
+        if seen.slow and (seen.alone or seen.inside):
+            waits[table, LOCKS] = max(waits.get((table, LOCKS), 0), self._before((table, LOCKS), seen.began))
         return waits
 
     def _visible(self, mark: Seen) -> int:
@@ -299,7 +317,8 @@ def _see(history: History, source: str, overlap_ns: int) -> list[Seen]:
         exclusive = TABLE_LOCKS.get(event.statement.kind) in (SHARED, WHOLE)
         takes = (event.statement.locks or exclusive) and not event.victim
         inside = event.inside or event.transaction in under_locks
-        is_long = end is not None and end - start > overlap_ns
+        only_waits = event.statement.kind in ("lock_tables", "share_tables")
+        is_long = end is not None and end - start > overlap_ns and not only_waits
         is_last = end is None and event.number not in next_of
         if event.ended:
             args = (event, seqs[event.session], start, low, high, is_long, event.ended)

@@ -22,6 +22,12 @@ MIXES = {
     "tables whole": Mix(slow_answers=0.4, kinds=UPDATES, whole=1.0, ddl_ends=0.3),
     "tables whole at one moment": Mix(slow_answers=0.4, kinds=UPDATES, whole=1.0, ddl_ends=0.3, moments_ns=40_000),
     "tables whole and reads": Mix(transactions=0.5, kinds=READS, slow_answers=0.2, whole=0.3),
+    "tables whole for longer than a wait may be": Mix(
+        slow_answers=0.4, kinds=UPDATES, whole=0.5, ddl_ends=0.3, unit_ns=50_000_000
+    ),
+    "tables whole and reads for long": Mix(
+        transactions=0.5, kinds=READS, slow_answers=0.2, whole=0.3, unit_ns=50_000_000
+    ),
     "many at one moment": Mix(slow_answers=0.4, unit_ns=1_000, moments_ns=40_000),
 }
 

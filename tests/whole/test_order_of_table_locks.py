@@ -35,6 +35,21 @@ CASES: dict[str, list[Statement]] = {
         (1, 20, 21, "commit"),
         (3, 40, 41, "alter table a comment 'x'"),
     ],
+    "LOCK TABLES that waited for longer than other statements": [
+        (1, 0, 1, "begin"),
+        (2, 5, 2900, "lock tables b write"),
+        (1, 6, 7, "select n from b"),
+        (1, 2890, 2891, "commit"),
+        (2, 2901, 2902, "unlock tables"),
+    ],
+    "write that waited long for LOCK TABLES": [
+        (1, 0, 1, "begin"),
+        (1, 2, 3, "select n from b"),
+        (2, 5, 2000, "lock tables b write"),
+        (3, 10, 2103, "update b set n = n + 1 where id = 1"),
+        (1, 1990, 1991, "commit"),
+        (2, 2100, 2101, "unlock tables"),
+    ],
     "DDL answered after LOCK TABLES that waited for it": [
         (1, 0, 20, "alter table a comment 'x'"),
         (2, 5, 19, "lock tables a write, c read"),

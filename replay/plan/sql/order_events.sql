@@ -7,7 +7,7 @@
 --
 -- Input: the tables all_events (commit_order.py) and later_uses (order_later_uses.sql), and these variables:
 -- - precision_ns, overlap_ns
--- - long, last: bits of facts
+-- - long, last, waits: bits of facts
 -- - times: the kind of times that the tape has (commit_order.py: both, ends, arrivals)
 --
 -- Run by hand: `commit_order.order_commits(con, plan, catalog)` makes the view order_events from this file.
@@ -34,6 +34,8 @@ SELECT session, seq, tape_ns, start_ns AS at_ns,
     coalesce(later_no, digest_no, -1)::BIGINT AS digest,
     coalesce(tx_first, -1) AS tx_first,
     coalesce(tx_end, -1) AS tx_end,
-    facts + CASE WHEN getvariable('times') <> 'arrivals' AND to_ns - from_ns > getvariable('overlap_ns')
-        THEN getvariable('long') ELSE 0 END + CASE WHEN is_last THEN getvariable('last') ELSE 0 END AS facts
+    facts
+        + CASE WHEN getvariable('times') <> 'arrivals' AND to_ns - from_ns > getvariable('overlap_ns')
+            AND facts & getvariable('waits') = 0 THEN getvariable('long') ELSE 0 END
+        + CASE WHEN is_last THEN getvariable('last') ELSE 0 END AS facts
 FROM behind LEFT JOIN later_uses USING (session, seq)

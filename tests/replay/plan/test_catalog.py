@@ -80,6 +80,8 @@ def test_tables_behind_views_and_triggers_are_found() -> None:
     assert tables_of(["shop.vv"], [], "read", False, catalog) == frozenset({"vv", "v", "my log", "a"})
     assert tables_of(["shop.vv"], [], "write", False, catalog) == frozenset({"vv", "v", "my log", "a", "b", "c"})
     assert tables_of(["a", "called"], [], "read", False, catalog) == frozenset({"a", "called"})  # fires no trigger
+    assert tables_of(["a", "called"], [], "ddl", False, catalog) == frozenset({"a", "called"})
+    assert tables_of(["a"], [], "admin", False, catalog) == frozenset({"a", "b", "c"})  # LOCK TABLES
     assert tables_of(["other", "a"], [], "write", False, catalog) == frozenset({"other", "a", "b", "c"})
     assert tables_of(["hidden"], [], "read", False, catalog) is None
     assert tables_of(["a"], ["p"], "write", False, catalog) is None

@@ -148,6 +148,19 @@ def test_deadlock_victim_is_sent_as_rollback(
     ] * guessed
 
 
+def test_ddl_that_is_a_deadlock_victim_is_sent_as_commit(tmp_path: Path) -> None:
+    """The implicit commit came before the deadlock, so the rows of the transaction stay."""
+    events: list[dict[str, Any]] = [
+        {"statement": "BEGIN", **TX},
+        {"statement": "UPDATE t SET a = 1", **WRITE},
+        {"statement": "ALTER TABLE u ADD b INT", "class": "ddl", "errno": 1213},
+        {"statement": "UPDATE t SET a = 2", **WRITE},
+    ]
+    plan = planned(tmp_path, events, Rules(allow_writes=True, commit_order=True))
+    sent = [bytes(statement).decode() for (statement,) in fed(plan, "statement")]
+    assert sent == ["BEGIN", "UPDATE t SET a = 1", "COMMIT", "UPDATE t SET a = 2"]
+
+
 def test_deadlock_victim_in_an_xa_transaction(tmp_path: Path) -> None:
     """XA transactions refuse ROLLBACK. XA END permits the client's XA ROLLBACK. A commit is replaced by an XA ROLLBACK."""
     update = {"statement": "UPDATE t SET a = 2", "class": "write"}
