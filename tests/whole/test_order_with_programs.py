@@ -15,9 +15,10 @@ from tests.helpers.live import may_capture, recording
 from ..conftest import ServerFactory, skip_loudly
 from .test_commit_order import copy_tables, errors_of, run, sysbench
 
-LOAD = ("--threads=6", "--events=0", "--time=5", "--rate=120", "--mysql-ignore-errors=all", "run")
+# MariaDB 10.11 sometimes does not find the table of a new trigger when it executes an older prepared statement.
+TEXT = "--db-ps-mode=disable"
+LOAD = (TEXT, "--threads=6", "--events=0", "--time=5", "--rate=120", "--mysql-ignore-errors=all", "run")
 SCHEMAS = "('sbtest', 'made', 'mysqlslap')"  # the last two are created by the programs
-ATTEMPTS = 2  # on a busy machine, the plan may guess wrongly (docs/order.md, rule 3)
 
 
 def programs(port: int) -> dict[str, list[str]]:
@@ -82,15 +83,11 @@ def test_tables_are_equal_after_programs_of_other_projects(
     server.execute("CREATE DATABASE sbtest")
     sysbench(server, "oltp_read_write", "prepare")
     copy_tables(server, "sbtest", "kept")
-    for number in range(ATTEMPTS):
-        if not (different := record_and_replay(server, tmp_path / str(number))):
-            break
-    assert different == {}
+    assert record_and_replay(server, tmp_path) == {}
 
 
 def record_and_replay(server: Server, folder: Path) -> dict[str, tuple[int | None, int | None]]:
     """Record all programs and replay the tape. Return the checksums of the tables that differ."""
-    folder.mkdir()
     restore(server)
     with recording(server.port, folder / "p.tape"):
         load = threading.Thread(target=sysbench, args=(server, "oltp_read_write", *LOAD))
