@@ -65,13 +65,16 @@ def _read(path: Path) -> dict[str, Any]:
     return info
 
 
-def _number(part: Path, info: dict[str, Any]) -> int:
-    """Return the driver number of a part. Raises InputError if the part is incomplete or belongs to another run."""
+def _number(part: Path, info: dict[str, Any], may_be_killed: bool = False) -> int:
+    """Return the driver number of a part. Raises InputError if the part is incomplete or belongs to another run.
+
+    `may_be_killed`: the part may be incomplete if its driver ran on this machine and no longer runs.
+    """
     mine = _read(part)
     about = mine.get("driver") or {}
     if about.get("run") != info["driver_run"]:
         raise InputError(f"{part}: not a part of this run")
-    if not mine.get("finished"):
+    if not mine.get("finished") and (is_held(part) or not may_be_killed):
         raise InputError(f"{part}: the driver of this part is still running or was killed")
     return int(about["number"])
 
@@ -79,11 +82,11 @@ def _number(part: Path, info: dict[str, Any]) -> int:
 def _own_parts(run: Path, info: dict[str, Any]) -> dict[int, Path]:
     """Return the parts in the run's own folder by their numbers, without unfinished parts of replaced drivers.
 
-    Raises InputError if another part is unfinished.
+    Raises InputError if the driver of another part still runs.
     """
     replaced = {part_path(run, entry["replaces"]) for entry in info["drivers"] if entry.get("replaces")}
     paths = [path for path in sorted((run / PARTS).glob("*")) if (path / "run.json").exists()]
-    return {_number(path, info): path for path in paths if path not in replaced or _read(path).get("finished")}
+    return {_number(path, info, True): path for path in paths if path not in replaced or _read(path).get("finished")}
 
 
 def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[int]:
@@ -133,13 +136,19 @@ def _put(
     tape: Folder,
 ) -> RunSummary:
     """Add the needed parts. `given`: all parts of the command line, also those of replaced drivers."""
-    infos = {number: _read(part) for number, part in parts.items()}
+    read = {number: _read(part) for number, part in parts.items()}
+    infos = {number: mine for number, mine in read.items() if mine.get("finished")}
+    if not infos:
+        raise InputError(f"{run}: all drivers were killed, so no part is complete")
     whole = "accounting" not in info
-    chains = {chain[-1]["number"]: chain for chain in _chains(info) if whole and len(chain) > 1}
+    of_last = {chain[-1]["number"]: chain for chain in _chains(info) if whole}
+    chains = {number: chain for number, chain in of_last.items() if len(chain) > 1 or number not in infos}
     begins = {entry["number"]: int(entry.get("begin_ns") or 0) for entry in info["drivers"]}
     for entry in info["drivers"]:
-        if entry["number"] in parts:
+        if entry["number"] in infos:
             entry.update(lost=None, sent_unknown=0, partial=infos[entry["number"]]["partial"])
+        elif entry["number"] in parts:
+            entry.update(lost=entry["lost"] or "the driver was killed")
     for number, part in parts.items():
         for old in (run / "outcomes").glob(f"part-d{number:02d}-*.parquet"):
             old.unlink()

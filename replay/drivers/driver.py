@@ -15,6 +15,9 @@ from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+import duckdb
+
+from ...common.duck import plain_reason
 from ...common.errors import InputError, NativeFault, QuerytapeError, RefusedError, TargetError
 from ...common.signals import hear
 from ...native.bindings.engine import Engine, State
@@ -92,10 +95,15 @@ class Driver(Watcher, ReplayGroup):
         self._dismissed = threading.Event()
         self._passing = Passing(channel)
         self._engine: Engine | None = None
-        self._begun = self._ended = self._limited = False
+        self._begun = self._ended = self._limited = self._late = False
         self._zero_ns = 0
         self.lead_lost: str | None = None
         self.merged = False
+
+    @property
+    def begun(self) -> bool:
+        """Whether the driver has reached its start time with a lead process."""
+        return self._begun and not self._late
 
     def listen(self) -> None:
         """Start a thread that answers the lead process."""
@@ -115,8 +123,8 @@ class Driver(Watcher, ReplayGroup):
         for waiting in (self._spans, self._opens, self._goes):
             waiting.put(None)
         self._dismissed.set()
-        before = not self._begun or time.monotonic_ns() < self._zero_ns
-        if before or self._passing.active or self._limited:
+        self._begun &= time.monotonic_ns() >= self._zero_ns
+        if not self._begun or self._passing.active or self._limited:
             self.stopped_because = f"the lead process was lost ({self.lead_lost})"
             self._stop()
 
@@ -134,6 +142,7 @@ class Driver(Watcher, ReplayGroup):
         elif message.kind in ("order", "ordered", "finished", "let_go"):
             self._passing.take(message)
         elif message.kind == "stop":
+            self.stopped_because = "the lead process stopped the run"
             self._stop()
         elif message.kind == "bye":
             self.merged = bool(message.values.get("merged"))
@@ -198,6 +207,7 @@ class Driver(Watcher, ReplayGroup):
             try:
                 engine.go(self._zero_ns)
             except NativeFault as error:
+                self._late = True
                 self._send("late", text=str(error))
                 self._stop()
                 return
@@ -287,6 +297,10 @@ class Driver(Watcher, ReplayGroup):
         except QuerytapeError as error:
             self.failed(error)
             raise
+        except (OSError, duckdb.Error) as error:  # such as a full disk
+            told = QuerytapeError(plain_reason(error) if isinstance(error, duckdb.Error) else str(error))
+            self.failed(told)
+            raise told from error
         self._ended = True
         with suppress(ChannelClosed):
             if sender is not None:

@@ -86,7 +86,15 @@ def replay_as_driver(
     part = part_of(whole, names)
     if fetch is not None:
         driver.prepare(partial(fetch_checked, part, names, fetch))
-    summary = driver.run(part, mine, delivers=True)
+    try:
+        summary = driver.run(part, mine, delivers=True)
+    except KeyboardInterrupt:
+        if driver.stopped_because is None:
+            raise
+        raise QuerytapeError(f"nothing was sent: {driver.stopped_because}") from None
+    if not driver.begun and not summary.info["accounting"]["executed"]:
+        remove_folder(options.output)
+        raise QuerytapeError(f"nothing was sent: {driver.stopped_because or 'this driver was stopped'}")
     if driver.merged:
         remove_folder(options.output)
         return Ended(number, summary, None)

@@ -18,7 +18,7 @@ from querytape.servers.sandbox import Server
 
 from tests.helpers.growing_log import wait_until
 from tests.helpers.joining import Program
-from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
+from tests.helpers.primes import EVENTS, WRITTEN, balanced, prime_set, written
 from tests.helpers.processes import QUERYTAPE, run_command
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, make_tape
@@ -102,6 +102,29 @@ def test_run_with_a_replaced_driver_is_collected(shop: Server, tmp_path: Path) -
     seconds = query(f"SELECT list(at_ns // 1000000000 ORDER BY at_ns) FROM '{run}/ticks.parquet'")[0][0]
     assert seconds == sorted(set(seconds))
     assert seconds[-1] >= 15
+
+
+@pytest.mark.server
+def test_run_whose_lead_and_driver_were_killed_is_collected(shop: Server, tmp_path: Path) -> None:
+    """All events of the killed driver without an outcome may have been sent."""
+    tapes, run = prime_set(tmp_path, 2, 120 * MS), tmp_path / "a.run"
+    given = ["--target", shop.url("shop"), "--allow-writes", "--target-is-disposable", "--partial-ok", "-o", run]
+    lead = Program("replay", tapes, "--drivers", "local:2", *given)
+    lead.saw("0:02 ")
+    first, second = (driver["pid"] for driver in json.loads((run / "run.json").read_text())["drivers"])
+    lead.process.kill()
+    os.kill(first, signal.SIGKILL)
+    assert "still running" in run_command("collect", run, check=False).stderr
+    lead.end()
+    wait_until(lambda: not Path("/proc", str(second)).exists(), "the end of the other driver")
+    done = run_command("collect", run, check=False)
+    assert done.returncode == 5, done.stderr
+    assert "driver 1 was lost: the driver was killed" in done.stdout
+    counts = balanced(run)
+    rows = sum(written(shop).values())
+    executed = query(f"SELECT count(*) FROM '{run}/outcomes/*.parquet' WHERE status = 'executed' AND seq % 2 = 1")[0][0]
+    assert executed <= rows <= executed + counts["sent_unknown"]
+    assert counts["reasons"]["not_sent"] == {"driver_lost": counts["sent_unknown"]}
 
 
 def test_invalid_parts_of_a_run_are_refused(tmp_path: Path) -> None:

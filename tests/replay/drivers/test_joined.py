@@ -245,8 +245,10 @@ def test_lead_that_is_lost_before_the_start_time_ends_the_drivers(
     for driver in drivers:
         driver.saw("0:0[01] ")
     lead.process.send_signal(signal.SIGKILL)
-    assert all(driver.end()[0] != 0 for driver in drivers)
+    ends = [driver.end() for driver in drivers]
+    assert all(code == 1 and "nothing was sent: the lead process was lost" in said for code, said in ends), ends
     assert written(shop) == {}
+    assert not list(tmp_path.glob("part-*.run"))
 
 
 def test_driver_without_events_succeeds_with_the_run(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
