@@ -185,7 +185,8 @@ void qt_sweep_slow(struct qt_sweep *s, struct qt_event *e)
     s->slow = qt_sweep_grown(s, s->slow, &s->slow_room, s->n_slow, sizeof *s->slow);
     if (s->n_slow == s->slow_room)
         return;
-    s->slow[s->n_slow++] = e;
+    e->slow_at = s->n_slow++;
+    s->slow[e->slow_at] = e;
     qt_sweep_wait_all(s, e, e->lo_ns - 1);
     qt_sweep_at(s, e->hi_ns, QT_SLOW_ENDS, e, NULL);
 }
@@ -210,11 +211,9 @@ static void table_freed(struct qt_sweep *s, int64_t session, int32_t table, int6
 
 static void slow_ends(struct qt_sweep *s, struct qt_event *e)
 {
-    for (size_t k = 0; k < s->n_slow; k++)
-        if (s->slow[k] == e) {
-            s->slow[k] = s->slow[--s->n_slow];
-            break;
-        }
+    struct qt_event *last = s->slow[--s->n_slow];
+    s->slow[e->slow_at] = last;
+    last->slow_at = e->slow_at;
     if (e->from_ns == e->lo_ns || e->hi_ns - e->from_ns > s->overlap_ns)
         return;
     e->is_long = 0; /* the rest of its time may have been lock waits */

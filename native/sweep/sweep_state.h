@@ -49,6 +49,7 @@ struct qt_event {
     int64_t moment_ns;           /* own commit: the earliest moment that is still possible */
     int64_t after_ns;            /* DDL: the last end of a transaction that was certainly before it, or lo_ns */
     int64_t from_ns;             /* rule 8: the statement certainly had no locks before this time */
+    size_t slow_at;              /* rule 8: its place in the list `slow` */
     const struct qt_use *uses;
     int32_t n_uses;
     int32_t left;      /* unfinished points; 0 = the row is complete */

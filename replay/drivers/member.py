@@ -238,7 +238,7 @@ class Member:
         except ChannelClosed as error:
             self.lose(str(error))
         except OSError as error:
-            self.lose(f"{self.part}: cannot write the files of the driver: {error.strerror}")
+            self.lose(f"{self.part}: cannot write the files of the driver: {error.strerror or error}")
         except (QuerytapeError, KeyError, TypeError, ValueError) as error:
             self.lose(f"the driver sent an invalid message: {error}")
 
