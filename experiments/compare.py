@@ -19,42 +19,15 @@ from ..common.errors import QuerytapeError, TargetError
 from ..common.files import make_private
 from ..replay import ReplayOptions, Watcher, replay
 from ..replay.observe.counting import WITHOUT_CACHE
-from ..schemas import open_folder
 from ..servers.queries import query_or_none
 from ..servers.sandbox_url import parse_sandbox
 from ..servers.target import Target
-from .compare_plan import PLAN_FILE, SIDES, ComparePlan
+from .compare_plan import PLAN_FILE, PLANS, SIDES, ComparePlan, is_complete
 from .plans import PlanOptions, ask_plans
-
-PLANS = "plans"  # subfolder: query plans fetched after the last round
 
 # Arguments: side, folder of the run. The `with` block gets the options of the replay. A private server stops at the end
 # of the block.
 MakeOptions = Callable[[str, Path], AbstractContextManager[ReplayOptions]]
-
-
-def complete_rounds(folder: Path) -> dict[str, list[Path]]:
-    """Return the runs of each side in a comparison's folder.
-
-    Includes only rounds that are complete on both sides, in order.
-    """
-    numbers = sorted(int(path.stem[1:]) for path in folder.glob("a[0-9]*.run") if path.stem[1:].isdigit())
-    rounds = [number for number in numbers if all(is_complete(folder / f"{side}{number}.run") for side in SIDES)]
-    return {side: [folder / f"{side}{number}.run" for number in rounds] for side in SIDES}
-
-
-def is_complete(path: Path) -> bool:
-    """Whether a run exists and is complete. A killed or stopped run must be repeated."""
-    if not (path / "run.json").exists():
-        return False
-    info = open_folder("run", path).run_info
-    balanced = (info.get("accounting") or {}).get("balanced")
-    return bool(info.get("finished") and info.get("partial") is None and balanced)
-
-
-def is_comparison(path: Path) -> bool:
-    """Whether a folder contains a comparison."""
-    return (path / PLAN_FILE).is_file()
 
 
 def run_comparison(

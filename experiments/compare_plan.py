@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of a comparison and its file `plan.toml`: one tape, two targets, and the number of rounds."""
+"""The folder of a comparison: its complete runs, and its plan (one tape, two targets, and the number of rounds)."""
 
 import tomllib
 from collections.abc import Iterator
@@ -12,12 +12,14 @@ import tomli_w
 from ..common.errors import InputError
 from ..common.files import publish
 from ..common.units import parse_duration
+from ..schemas import open_folder
 from ..servers.sandbox_url import parse_sandbox
 
 SIDES = ("a", "b")
 KINDS = ("compare", "quick", "try")
 KEYS = {"kind", "tape", "rounds", "warmup", "pause", "reset", "target", "replay", "ddl", "query_cache"}
 PLAN_FILE = "plan.toml"
+PLANS = "plans"  # subfolder: query plans fetched after the last round
 
 
 @dataclass(frozen=True)
@@ -111,3 +113,27 @@ class ComparePlan:
             for number in range(1, rounds + 1):
                 for side in SIDES:
                     yield side, f"{prefix}{side}{number}.run"
+
+
+def complete_rounds(folder: Path) -> dict[str, list[Path]]:
+    """Return the runs of each side in a comparison's folder.
+
+    Includes only rounds that are complete on both sides, in order.
+    """
+    numbers = sorted(int(path.stem[1:]) for path in folder.glob("a[0-9]*.run") if path.stem[1:].isdigit())
+    rounds = [number for number in numbers if all(is_complete(folder / f"{side}{number}.run") for side in SIDES)]
+    return {side: [folder / f"{side}{number}.run" for number in rounds] for side in SIDES}
+
+
+def is_complete(path: Path) -> bool:
+    """Whether a run exists and is complete. A killed or stopped run must be repeated."""
+    if not (path / "run.json").exists():
+        return False
+    info = open_folder("run", path).run_info
+    balanced = (info.get("accounting") or {}).get("balanced")
+    return bool(info.get("finished") and info.get("partial") is None and balanced)
+
+
+def is_comparison(path: Path) -> bool:
+    """Whether a folder contains a comparison."""
+    return (path / PLAN_FILE).is_file()

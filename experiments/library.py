@@ -10,8 +10,8 @@ from pathlib import Path
 from ..analyze.library import ReportResult, report
 from ..analyze.model import Settings
 from ..replay import ReplayOptions, Watcher
-from .compare import complete_rounds, run_comparison
-from .compare_plan import ComparePlan
+from .compare import run_comparison
+from .compare_plan import ComparePlan, complete_rounds
 
 AnyPath = str | PathLike[str]
 

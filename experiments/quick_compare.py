@@ -27,8 +27,7 @@ from ..schemas import open_folder
 from ..servers.library_functions import library_functions
 from ..servers.queries import query_or_none
 from ..servers.target import Target
-from .compare import complete_rounds
-from .compare_plan import PLAN_FILE, SIDES, ComparePlan
+from .compare_plan import PLAN_FILE, SIDES, ComparePlan, complete_rounds
 from .quick_selection import WITHOUT_TIME, Questions, choose
 from .quick_tape import write_quick_tape
 

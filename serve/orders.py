@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.errors import FolderError, InputError
-from ..experiments.compare import PLANS, complete_rounds
-from ..experiments.compare_plan import PLAN_FILE, ComparePlan
+from ..experiments.compare_plan import PLAN_FILE, PLANS, ComparePlan, complete_rounds
 from ..schemas import read_json
 from .history import stamp
 from .shelf import COMPARISON, NIGHTS, RUN, SET, SWEEP, TAPE, Entry, Shelf, read_text, refuse_links, section, stamp_of

@@ -13,8 +13,8 @@ from ...analyze import Settings, build
 from ...common.errors import InputError
 from ...common.exit_codes import ExitCode, help_of_codes
 from ...common.files import refuse_existing
-from ...experiments.compare import complete_rounds, is_comparison, run_comparison, without_query_cache
-from ...experiments.compare_plan import PLAN_FILE, SIDES, ComparePlan
+from ...experiments.compare import run_comparison, without_query_cache
+from ...experiments.compare_plan import PLAN_FILE, SIDES, ComparePlan, complete_rounds, is_comparison
 from ...experiments.nightly import finish_night, one_night, prune
 from ...experiments.quick_compare import QuickOptions, compare_quickly
 from ...experiments.quick_selection import WITHOUT_TIME, sentences

@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,13 +13,14 @@ from ...common.errors import InputError
 from ...common.exit_codes import ExitCode, help_of_codes
 from ...common.text import printable, printable_lines
 from ...common.units import count, plural, utc_time
-from ...experiments.compare import PLANS, complete_rounds, is_comparison
-from ...experiments.compare_plan import PLAN_FILE, ComparePlan
-from ...experiments.show_statement import ShownStatement, show_statement
+from ...experiments.compare_plan import PLAN_FILE, PLANS, ComparePlan, complete_rounds, is_comparison
 from ..cluster_options import cluster_options, on_cluster
 from ..output import complete_tape
 from ..report_options import give, output_options, prepare_output, settings_of
 from ..stored_folders import StoredFolder
+
+if TYPE_CHECKING:
+    from ...experiments.show_statement import ShownStatement
 
 
 @click.command(
@@ -74,6 +75,8 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str
     tape, a, b = sides_of(paths)
     complete_tape(tape)
     if show is not None:
+        from ...experiments.show_statement import show_statement
+
         sides = {side: runs for side, runs in (("a", a), ("b", b)) if runs}
         click.echo("\n".join(shown_lines(show_statement(tape, sides, show), list(sides))))
         return 0
@@ -88,7 +91,7 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str
     return give(content, options)
 
 
-def shown_lines(shown: ShownStatement, sides: list[str]) -> list[str]:
+def shown_lines(shown: "ShownStatement", sides: list[str]) -> list[str]:
     """Return lines about one execution of a digest, and its statement with its values."""
     event, counts = shown.event, shown.counts
     named = {"tape": "tape", **{side: side.upper() for side in sides}}

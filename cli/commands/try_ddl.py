@@ -11,8 +11,8 @@ from ...analyze import build
 from ...common.errors import InputError, OptionError
 from ...common.exit_codes import ExitCode, help_of_codes
 from ...common.files import refuse_existing
-from ...experiments.compare import complete_rounds, is_comparison, run_comparison
-from ...experiments.compare_plan import PLAN_FILE, ComparePlan
+from ...experiments.compare import run_comparison
+from ...experiments.compare_plan import PLAN_FILE, ComparePlan, complete_rounds, is_comparison
 from ...experiments.try_ddl import check_ddl, copies, sentences, usual_schema
 from ...servers.sandbox_url import parse_sandbox
 from ..comparison import EXPLAINED, explain_changes, options_maker, say

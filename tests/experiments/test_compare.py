@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from querytape.common.errors import QuerytapeError, TargetError
 from querytape.experiments import compare
-from querytape.experiments.compare import complete_rounds, is_comparison, is_complete, reset_targets, run_comparison
-from querytape.experiments.compare_plan import ComparePlan
+from querytape.experiments.compare import reset_targets, run_comparison
+from querytape.experiments.compare_plan import ComparePlan, complete_rounds, is_comparison, is_complete
 from querytape.replay import ReplayOptions, RunSummary, Target, Watcher
 from querytape.schemas import open_folder
 
