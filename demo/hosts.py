@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 
 ADDRESS = "10.77.0.1"
+MAC = "02:00:00:00:00:01"
 EPOCHS_S = (10_000, 2_000_000, 30_000_000)  # seconds that the clock of each host is ahead of this process
 PATIENCE_S = 90
 
@@ -30,9 +31,13 @@ def ip(*words: str, inside: str | None = None) -> None:
 
 
 def make_bridge() -> None:
-    """Create the bridge. The process must have its own network namespace (`unshare --net`)."""
+    """Create the bridge. The process must have its own network namespace (`unshare --net`).
+
+    The bridge has its own MAC address. Without one it takes the lowest address of its links, and the address changes
+    when the host of this link ends. The other hosts then lose their connections for seconds.
+    """
     ip("link", "set", "lo", "up")
-    ip("link", "add", "bridge0", "type", "bridge")
+    ip("link", "add", "bridge0", "address", MAC, "type", "bridge")
     ip("addr", "add", f"{ADDRESS}/24", "dev", "bridge0")
     ip("link", "set", "bridge0", "up")
 
