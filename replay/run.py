@@ -3,9 +3,10 @@
 
 feeder   windows of the plan ──Arrow──► engine        (blocks while the queue budget is full)
 writer   engine ──Arrow──► outcomes/part-run-*.parquet, ticks (every few seconds)
-main     counters once a second, Ctrl-C
+main     counters once a second, Ctrl-C, --duration
 """
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import duckdb
 from ..common.duck import plain_reason, write_parquet
 from ..common.errors import NativeFault, QuerytapeError
 from ..common.signals import stop_on_signals
+from ..common.units import NS_PER_SECOND
 from ..native.bindings.engine import Engine, EngineStats
 from .engine_options import engine_options
 from .follow import rest_ns
@@ -32,6 +34,7 @@ from .run_folder import open_storage
 from .task import ReplayTask, ask_counters, first_info
 
 TICK_S = 1.0
+ZERO_S = 0.01  # how often a run with a time limit looks whether it has begun, in seconds
 
 
 class RunLogs:
@@ -227,7 +230,7 @@ class Replay:
         """Read the counters once a second until the writer has ended. Return the last counters."""
         due = time.monotonic() + TICK_S
         while True:
-            self._news.wait(max(due - time.monotonic(), 0))
+            self._news.wait(max(min(due - time.monotonic(), self._left_s()), 0))
             self._news.clear()
             ended = not writer.is_alive()
             if ended or time.monotonic() >= due:
@@ -236,6 +239,20 @@ class Replay:
                 self._tick(stats)
                 if ended:
                     return stats
+
+    def _left_s(self) -> float:
+        """Return when to look at the time limit again, in seconds. Stop the run if it has reached the limit."""
+        limit = self.task.options.stop_after_ns
+        if limit is None or self.timed_out:
+            return math.inf
+        stats = self.engine.peek()
+        if stats.zero_real_ns == 0:
+            return ZERO_S
+        if stats.now_ns < limit:
+            return (limit - stats.now_ns) / NS_PER_SECOND
+        self.timed_out = True
+        self.engine.stop(1)
+        return math.inf
 
     def _tick(self, stats: EngineStats) -> None:
         self.live.counters = stats
@@ -246,10 +263,6 @@ class Replay:
             self.task.watcher.opening(stats.sessions_open, self.task.plan)
             return
         self.logs.speed.apply(self.engine, stats.now_ns)
-        limit = self.task.options.stop_after_ns
-        if limit is not None and stats.now_ns >= limit:
-            self.timed_out = True
-            self.engine.stop(1)
         if self.standstill is None:
             self.standstill = look_for_standstill(self.engine, stats, self.task.plan, self.task.options)
             if self.standstill is not None:

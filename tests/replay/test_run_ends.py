@@ -60,6 +60,17 @@ def test_ctrl_c_leaves_a_partial_run(shop: Server, tmp_path: Path, times: int) -
     assert set(reasons) == {"stopped"}
 
 
+@pytest.mark.parametrize("limit_ns", [300 * MS, 1500 * MS])
+def test_time_limit_is_not_rounded_to_seconds(shop: Server, tmp_path: Path, limit_ns: int) -> None:
+    events = [{"session": 1 + n % 5, "statement": f"SELECT {n}", "start_ns": T0 + n * 20 * MS} for n in range(300)]
+    summary = replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "t.run", stop_after_ns=limit_ns))
+    executed, _, _, not_sent = accounting(summary)
+    assert executed + not_sent == 300
+    assert set(summary.info["accounting"]["reasons"]["not_sent"]) == {"stopped"}
+    last = query(f"SELECT max(due_ns) FROM '{summary.path}/outcomes/*.parquet' WHERE sent_ns IS NOT NULL")[0][0]
+    assert limit_ns - 300 * MS < last < limit_ns + 300 * MS
+
+
 def test_killed_target_leaves_a_partial_run(mariadb_factory: Callable[..., Server], tmp_path: Path) -> None:
     """The accounting balances, and the summary names the lost target."""
     server = mariadb_factory()
