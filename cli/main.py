@@ -7,6 +7,7 @@ import click
 
 from ..common.errors import OptionError, QuerytapeError
 from ..common.exit_codes import ExitCode
+from ..common.files import fault_of
 from ..common.signals import Ending, one_ending
 from ..common.text import printable_lines, take_every_text
 from ..common.version import __version__
@@ -175,16 +176,16 @@ def exit_code(ending: Ending) -> int:
 
             click.echo(printable_lines(f"querytape: server error: {fault_text(error)}"), err=True)
             return 1
-        if isinstance(error, OSError) and error.filename is not None:
-            click.echo(printable_lines(f"querytape: {error.filename}: {error.strerror}"), err=True)
+        if isinstance(error, OSError) and (fault := fault_of(error)) is not None:
+            click.echo(printable_lines(f"querytape: {fault}"), err=True)
             return 1
         if not is_duckdb_error(error):
             raise
-        from ..common.duck import plain_reason
+        from ..common.duck import DAMAGED, plain_reason
 
-        click.echo(
-            f"querytape: {plain_reason(error)}: run `querytape tape verify TAPE` to find the damaged file", err=True
-        )
+        reason = plain_reason(error)
+        hint = ": run `querytape tape verify TAPE` to find the damaged file" if reason.startswith(DAMAGED) else ""
+        click.echo(printable_lines(f"querytape: {reason}{hint}"), err=True)
         return 1
 
 

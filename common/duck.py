@@ -64,15 +64,18 @@ def _handle_of(path: Path) -> str:
     return f"/proc/self/fd/{handle}"
 
 
+DAMAGED = "a file is damaged or unreadable"
+
+
 def plain_reason(error: Exception) -> str:
     """Return a plain message for a DuckDB error. DuckDB's own text mentions internals that a user does not know."""
     if isinstance(error, duckdb.OutOfMemoryException):
         return "not enough memory or disk space"
-    if isinstance(error, duckdb.IOException) and "No space left" in str(error):
-        return "the disk is full"
     named = re.search(r"[^\s'\"]+\.parquet", str(error))
     file = f" ({named[0]})" if named and not named[0].startswith("/proc/") else ""
-    return f"a file is damaged or unreadable{file}"
+    if isinstance(error, duckdb.IOException) and re.search(r"No space left|quota exceeded", str(error)):
+        return f"the disk is full{file}"
+    return f"{DAMAGED}{file}"
 
 
 def load_sql(package: str, name: str) -> str:

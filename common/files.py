@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Create private folders and write files atomically. A killed process leaves no incomplete file."""
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -15,7 +16,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from .errors import InputError, QuerytapeError
+from .signals import held
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
 REMOVALS, REMOVAL_PAUSE_S = 5, 0.05
 # Python represents bytes of a file name that are not UTF-8 as lone surrogates.
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -121,11 +124,32 @@ def remove_folder(path: Path) -> None:
 
 
 @contextmanager
+def whole_or_removed(path: Path) -> Iterator[None]:
+    """Remove a folder that querytape created if the block fails."""
+    try:
+        yield
+    except BaseException:
+        with held():
+            remove_folder(path)
+        raise
+
+
+def fault_of(error: OSError) -> str | None:
+    """Return the file and the fault of an error that a user can correct. Return None for other errors.
+
+    If a copy fills a disk, the file is the copy.
+    """
+    full = error.errno in FULL
+    place = (full and error.filename2) or error.filename
+    return f"{place}: {error.strerror}" if place else error.strerror if full else None
+
+
+@contextmanager
 def publish(final: Path) -> Iterator[Path]:
     """Yield a temporary path next to `final`. On success, set its mode to 0600, sync it and rename it to `final`.
 
     The temporary file already exists and is empty. If the block fails, the temporary file is removed and `final` stays
-    unchanged.
+    unchanged. An OSError that names no file then names `final`.
     """
     temporary = final.with_name(final.name + ".tmp")
     temporary.unlink(missing_ok=True)
@@ -136,8 +160,10 @@ def publish(final: Path) -> Iterator[Path]:
         with temporary.open("rb") as handle:
             os.fsync(handle.fileno())
         temporary.replace(final)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(final)
         raise
     folder = os.open(final.parent, os.O_RDONLY)
     try:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..common.errors import InputError, QuerytapeError, RefusedError
+from ..common.files import FULL
 from ..common.staged import parse_address
 from ..common.text import printable
 from .threads import in_thread
@@ -59,6 +60,9 @@ def _plain(address: str) -> Iterator[None]:
     except FileNotFoundError as error:
         raise NotThereError(f"{address}: {reason_of(str(error))}") from error
     except (BaseError, OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno in FULL:
+            remedy = "set TMPDIR, or --cluster-folder, to a folder on a larger disk"
+            raise StoreError(f"{address}: the disk of the local copy is full: {remedy}") from error
         raise StoreError(f"{address}: {reason_of(str(error))}{_hint(address)}") from error
 
 

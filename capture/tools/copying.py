@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...common.errors import FolderError, InputError
-from ...common.files import is_held, new_folder, refuse_existing, remove_folder
-from ...common.signals import held
+from ...common.files import is_held, new_folder, refuse_existing, whole_or_removed
 from ...common.staged import address_of
 from ...schemas import open_folder
 from ...schemas.tape_set import SET
@@ -43,15 +42,11 @@ def copy_folder(source: Path, target: Path) -> Copied:
     refuse_existing(target, "TARGET")
     files = sorted(file for file in source.rglob("*") if file.is_file() and file.suffix != ".tmp")
     new_folder(target)
-    try:
+    with whole_or_removed(target):
         for file in files:
             copy = target / file.relative_to(source)
             copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             take(file, copy)
-    except BaseException:
-        with held():
-            remove_folder(target)
-        raise
     return Copied(len(files), sum(file.stat().st_size for file in files), finished)
 
 

@@ -19,7 +19,7 @@ import duckdb
 
 from ...common.duck import duck_path, insert_rows, load_sql, write_parquet
 from ...common.errors import InputError
-from ...common.files import file_entry, make_private, new_folder, remove_folder, write_json
+from ...common.files import file_entry, make_private, new_folder, whole_or_removed, write_json
 from ...common.groups import join_pairs
 from ...common.units import plural
 from ...schemas import Folder, columns, tape_id
@@ -85,12 +85,8 @@ def deal(tape: Path, count: int, out: Path, by_table: bool = False) -> Dealt:
             " split)"
         )
     new_folder(out)
-    try:
-        with open_storage(out, largest=int(folder.info.get("largest_event") or 0)) as con:
-            return _write(con, folder, count, out, by_table)
-    except BaseException:
-        remove_folder(out)
-        raise
+    with whole_or_removed(out), open_storage(out, largest=int(folder.info.get("largest_event") or 0)) as con:
+        return _write(con, folder, count, out, by_table)
 
 
 def _write(con: duckdb.DuckDBPyConnection, folder: Folder, count: int, out: Path, by_table: bool) -> Dealt:

@@ -6,7 +6,6 @@ events that set the state of their sessions. Events from before the time range m
 marked as carried.
 """
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import duckdb
 
 from ...common.duck import write_parquet
 from ...common.errors import InputError
-from ...common.files import write_json
+from ...common.files import whole_or_removed, write_json
 from ...common.staged import shown_path
 from ...common.units import plural
 from ...common.version import __version__
@@ -57,11 +56,10 @@ def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any
     one_measuring_point(folders)
     new_tape(out)
     info = start_info(folders)
-    with open_storage(out, largest=info["largest_event"]) as con:
+    with whole_or_removed(out), open_storage(out, largest=info["largest_event"]) as con:
         make_views(con, folders)
         asked, before = select(con, folders, kept)
         if not asked:
-            shutil.rmtree(out)
             raise InputError(f"no event of {', '.join(map(str, tapes))} matches the conditions (no tape was written)")
         info["parts"] = write_parts(con, out, "kept_events")
         write_facts(con, out, kept.from_ns)

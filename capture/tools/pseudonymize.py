@@ -15,7 +15,7 @@ import duckdb
 
 from ...common.duck import duck_path, open_database, write_parquet
 from ...common.errors import InputError
-from ...common.files import publish, write_json
+from ...common.files import publish, whole_or_removed, write_json
 from ...native.bindings.pseudonyms import KEY_BYTES, Pseudonyms
 from ...schemas import Folder, columns
 from ..finish import finish
@@ -68,6 +68,7 @@ def pseudonymize(tape: Path, out: Path, key: bytes, accounts: bool = False) -> d
     largest = int(info["largest_event"])
     reading_memory = f"{(READING_MEMORY + READING_PER_EVENT * largest) >> 20}MiB"
     with (
+        whole_or_removed(out),
         open_storage(out, largest=largest) as con,
         open_database(memory=reading_memory, large_arrow=True) as reading,
     ):

@@ -3,7 +3,6 @@
 
 import contextlib
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import duckdb
 
 from ...common.duck import open_database, sql_files, sql_text
 from ...common.errors import FolderError, InputError
-from ...common.files import open_regular, write_json
+from ...common.files import open_regular, whole_or_removed, write_json
 from ...common.version import __version__
 from ...schemas import FORMAT_VERSION, check_parquet, columns, select_list
 from ...schemas.json_shapes import MAX_BYTES, fitting_keys
@@ -31,13 +30,12 @@ def salvage(tape: Path, out: Path) -> dict[str, Any]:
     old = _json(tape)
     parts = sorted((tape / "events").glob("part-*.parquet"))
     new_tape(out)
-    with open_database(memory=None) as con:
+    with whole_or_removed(out), open_database(memory=None) as con:
         largest = {part: size for part in parts if (size := _largest_event(con, part)) is not None}
+        if not largest:
+            raise InputError(f"{tape}: no file of events can be read, so nothing can be salvaged")
     readable = list(largest)
-    if not readable:
-        shutil.rmtree(out)
-        raise InputError(f"{tape}: no file of events can be read, so nothing can be salvaged")
-    with open_storage(out, largest=max(largest.values())) as con:
+    with whole_or_removed(out), open_storage(out, largest=max(largest.values())) as con:
         _make_views(con, tape, readable)
         info = _start_info(con, old) | {"largest_event": max(largest.values())}
         con.execute(f"CREATE VIEW kept_events AS {UNCHANGED}")

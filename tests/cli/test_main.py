@@ -2,6 +2,8 @@
 """Tests of the whole command line: few imports, one-line errors and exit codes."""
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from querytape.cli.main import group
 from querytape.common.errors import InputError
 from querytape.common.signals import ENDING
 
+from tests.conftest import skip_loudly
 from tests.helpers.logs import write_mariadb
 from tests.helpers.processes import default_signals
 from tests.helpers.tapes import make_tape
@@ -92,6 +95,53 @@ def test_user_error_is_one_line_on_stderr(tmp_path: Path) -> None:
     done = querytape("inspect")
     assert done.returncode == 2
     assert "Missing argument 'TAPE'" in done.stderr
+
+
+# Runs a command on a small disk of its own, and lists the disk.
+ON_SMALL_DISK = 'mount -t tmpfs -o size="$1" tmpfs "$2" || exit 77; cd "$2"; shift 2; "$@"; code=$?; ls; exit $code'
+TAPE_TOOLS = {
+    "copy": ("copy", "{tape}", "new"),
+    "cut": ("cut", "{tape}", "--from", "+0s", "-o", "new"),
+    "deal": ("deal", "{tape}", "2", "-o", "new"),
+    "pseudonymize": ("pseudonymize", "{tape}", "-o", "new"),
+    "salvage": ("verify", "{tape}", "--salvage", "new"),
+}
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("size", ["4k", "8k", "12k", "16k", "24k"])
+@pytest.mark.parametrize("tool", TAPE_TOOLS)
+def test_full_disk_is_one_line_that_names_the_new_file(
+    tool: str, size: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """No part of the new tape remains."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    tape = make_tape(tmp_path / "a.tape", [{"session": n, "statement": f"SELECT {n}"} for n in range(1, 300)], parts=3)
+    words = [word.format(tape=tape) for word in ("tape", *TAPE_TOOLS[tool])]
+    command = [
+        "unshare",
+        "--mount",
+        "sh",
+        "-c",
+        ON_SMALL_DISK,
+        "sh",
+        size,
+        str(disk),
+        sys.executable,
+        "-m",
+        "querytape",
+    ]
+    done = subprocess.run([*command, *words], capture_output=True, text=True)
+    if shutil.which("unshare") is None or (done.returncode in (1, 77) and "querytape" not in done.stderr):
+        skip_loudly(request, "full disks: mounts need root (unshare, mount)")
+    assert done.returncode == 1, done.stdout
+    assert "new" not in done.stdout.splitlines()
+    (line,) = done.stderr.splitlines()
+    assert re.fullmatch(
+        r"querytape: (new\S*: No space left on device|the disk is full \(new/\S+\)|.* cannot be created: No space .*)",
+        line,
+    )
 
 
 @pytest.mark.sampled

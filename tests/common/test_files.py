@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Folders are private and never reused. Files appear completely or not at all."""
 
+import errno
 import json
 import os
 import shutil
@@ -9,7 +10,15 @@ from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError
-from querytape.common.files import cache_folder, new_folder, publish, refuse_existing, remove_folder, write_json
+from querytape.common.files import (
+    cache_folder,
+    fault_of,
+    new_folder,
+    publish,
+    refuse_existing,
+    remove_folder,
+    write_json,
+)
 
 
 def mode(path: Path) -> int:
@@ -63,6 +72,22 @@ def test_failed_write_keeps_the_old_file(tmp_path: Path) -> None:
         write()
     assert final.read_text() == "old"
     assert list(tmp_path.iterdir()) == [final]
+
+
+def test_error_of_a_published_file_names_the_file(tmp_path: Path) -> None:
+    """The operating system names no file if a write fails."""
+    with pytest.raises(OSError, match="No space") as caught, publish(tmp_path / "a"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert fault_of(caught.value) == f"{tmp_path}/a: No space left on device"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF])
+def test_fault_of_a_full_disk_names_the_copy(number: int) -> None:
+    """Other errors name the first file. An error without a file is a fault of querytape, unless a disk is full."""
+    full, reason = number in (errno.ENOSPC, errno.EDQUOT), os.strerror(number)
+    assert fault_of(OSError(number, reason, "old", None, "new")) == f"{'new' if full else 'old'}: {reason}"
+    assert fault_of(OSError(number, reason, "old")) == f"old: {reason}"
+    assert fault_of(OSError(number, reason)) == (reason if full else None)
 
 
 def test_cache_folder_follows_xdg_cache_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Use the objects of a folder, and turn the errors of the library into sentences."""
 
+import errno
 import os
 import signal
 import socket
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError, RefusedError
-from querytape.stores.store import NotThereError, Store, StoreError, reason_of
+from querytape.stores.store import NotThereError, Store, StoreError, _plain, reason_of
 
 from ..helpers.object_store import KEY, SECRET, ObjectStore
 from ..helpers.processes import QUERYTAPE
@@ -186,3 +187,8 @@ def test_error_without_credentials_names_their_variables(store: ObjectStore, mon
     monkeypatch.setenv("AWS_METADATA_ENDPOINT", "http://127.0.0.1:1")
     with pytest.raises(StoreError, match=r"No credentials are set \(AWS_ACCESS_KEY_ID"):
         Store(store.address("eight.tape"), quick=True).sizes()
+
+
+def test_full_local_disk_is_not_blamed_on_the_store() -> None:
+    with pytest.raises(StoreError, match="the disk of the local copy is full: set TMPDIR"), _plain("s3://b/x.tape"):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
