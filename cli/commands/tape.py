@@ -184,8 +184,9 @@ def copy_command(folder: Path, target: Path) -> int:
 
     The exit code is 4 (incomplete result) if FOLDER is not complete, because its writer is running or was killed.
     """
-    copied = copy_folder(folder, target)
-    click.echo(f"{shown_path(target)}: {plural(copied.files, 'file')}, {copied.size:,} bytes")
+    copied, name = copy_folder(folder, target), shown_path(target)
+    click.get_current_context().close()  # waits for the object store
+    click.echo(f"{name}: {plural(copied.files, 'file')}, {copied.size:,} bytes")
     if not copied.finished:
         click.echo("  INCOMPLETE: the writer of the source is still running, or it was killed")
     return ExitCode.SUCCESS if copied.finished else ExitCode.INCOMPLETE

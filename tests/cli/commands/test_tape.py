@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of `querytape tape`. Each subcommand writes a new tape or names a missing option."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 from querytape.capture import capture
 from querytape.cli.commands.tape import tape_group
 from querytape.schemas import open_folder
+from querytape.stores.store import StoreError
 
 from tests.conftest import CHECKOUT
 from tests.helpers.mixed import mixed_tape
-from tests.helpers.tapes import SECOND, T0, make_tape
+from tests.helpers.tapes import SECOND, T0, make_tape, reads
 
 pytestmark = pytest.mark.slow
 
@@ -107,3 +111,24 @@ def test_gather_makes_a_set_from_a_folder_of_tapes(tmp_path: Path) -> None:
     (folder / "2.tape" / "sessions.parquet").unlink()
     found = run("verify", folder)
     assert "2.tape: sessions.parquet is missing" in found.stdout
+
+
+@pytest.mark.parametrize("denied", [False, True])
+def test_copy_is_only_reported_after_the_store_has_it(
+    denied: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def published(address: str, *_: Any, **__: Any) -> Iterator[Path]:
+        (tmp_path / "room").mkdir()
+        yield tmp_path / "room" / "b.tape"
+        print("published")
+        if denied:
+            raise StoreError(f"{address}: Access Denied")
+
+    monkeypatch.setattr("querytape.stores.published", published)
+    tape = make_tape(tmp_path / "a.tape", reads(3))
+    result = CliRunner().invoke(tape_group, ["copy", str(tape), "s3://b/b.tape"])
+    first, *others = result.stdout.splitlines()
+    assert first == "published"
+    assert isinstance(result.exception, StoreError) == denied
+    assert [line.partition(": ")[2][:7] for line in others] == ([] if denied else ["4 files"])
