@@ -2,14 +2,16 @@
 """Types of arguments and options that name a tape, a set or a run: a local folder, or an address in an object store."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ..common.errors import OptionError
-from ..common.staged import address_of, is_address
+from ..common.errors import InputError, OptionError
+from ..common.files import open_regular
+from ..common.staged import address_of, is_address, refuse_inside
 
 SHARED = "cluster_folder"  # option with the folder for copies that all nodes of a cluster see
 
@@ -46,7 +48,17 @@ class NewFolder(click.Path):
 
             source = ctx.params.get(self._source or "")
             value = ctx.with_resource(published(value, say, source, parent=_shared_folder(ctx)))
-        return super().convert(value, param, ctx)
+        path = Path(str(super().convert(value, param, ctx)))
+        for folder in path.absolute().parents:
+            refuse_inside(str(path), str(folder), partial(_content, folder))
+        return path
+
+
+def _content(folder: Path, name: str) -> bytes:
+    """Return the content of a file, or empty bytes if it cannot be read."""
+    with suppress(InputError), open_regular(folder / name) as handle:
+        return handle.read()
+    return b""
 
 
 class LocalPath(click.Path):

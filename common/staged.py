@@ -7,12 +7,15 @@ the id of the process.
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 from .errors import InputError
 from .temporary import PREFIX
 
 FILE = "address"
+# Files that make a folder complete. A set is not complete: a user may add tapes and rebuild the set.
+COMPLETE = {"tape.json": "a tape", "run.json": "a run", "plans.json": "a folder of plans"}
 EXPECTED = "expected s3://BUCKET/PATH, gs://BUCKET/PATH or az://CONTAINER/PATH"
 # The bucket, and parts of the path. Characters with a meaning in URLs are not allowed.
 _ADDRESS = re.compile(r"(?:s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(?:/[^/?#%\\\x00-\x1f\x7f]+)+")
@@ -63,6 +66,17 @@ def shown_path(path: Path) -> str:
             inside = path.relative_to(folder)
             return address if inside == Path() else f"{address}/{inside}"
     return str(path)
+
+
+def refuse_inside(new: str, folder: str, read: Callable[[str], bytes]) -> None:
+    """Raise InputError if `folder`, in which `new` would be created, is complete.
+
+    `read` returns the content of a file in the folder. Empty bytes mean that there is no such file.
+    """
+    for name, kind in COMPLETE.items():
+        if b'"format_version"' in read(name):
+            why = f"{folder} is {kind}, which is copied and removed as a whole"
+            raise InputError(f"{new}: {why}. Choose a place outside")
 
 
 def full_name(path: Path) -> str:

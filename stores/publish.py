@@ -23,7 +23,7 @@ from pathlib import Path
 from ..common.errors import InputError
 from ..common.files import remove_folder
 from ..common.signals import held
-from ..common.staged import FILE, stage
+from ..common.staged import FILE, refuse_inside, stage
 from ..common.temporary import PREFIX
 from ..common.units import plural
 from .fetch import CLAIM, PART, is_finished, is_marker, named
@@ -88,6 +88,7 @@ def _claim(store: Store, source: Path | None) -> tuple[bytes, Collection[str]]:
             known = (source.parent / ID).read_bytes()
             if store.read(CLAIM) == known:
                 return known, there
+    _refuse_inside(store.address)
     claim = secrets.token_hex(16).encode()
     if not there and store.create(CLAIM, claim):
         return claim, there
@@ -97,6 +98,15 @@ def _claim(store: Store, source: Path | None) -> tuple[bytes, Collection[str]]:
             " folder from the store"
         )
     raise InputError(f"{store.address} already exists: choose another address, or remove the folder from the store")
+
+
+def _refuse_inside(address: str) -> None:
+    """Raise InputError if the folder above the address is a tape, a run or a folder of plans."""
+    above = address.rpartition("/")[0]
+    with suppress(StoreError):  # the user may be allowed to use only the address
+        if above.count("/") > 2:
+            store = Store(above, quick=True)
+            refuse_inside(address, above, lambda name: store.read(name) or b"")
 
 
 def _finish(copy: "Copy", failed: bool, last_wait_s: float) -> bool:

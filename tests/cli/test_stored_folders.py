@@ -105,6 +105,43 @@ def test_output_that_exists_in_the_store_is_refused_before_the_work(store: Objec
     assert "already exists" in done.stderr
 
 
+@pytest.mark.parametrize(("where", "inner"), [("store", "y.tape"), ("disk", "y.tape"), ("disk", "events/y.tape")])
+@pytest.mark.parametrize(
+    "command", [("tape", "copy", "{tape}", "{new}"), ("tape", "deal", "{tape}", "2", "-o", "{new}")]
+)
+def test_folder_inside_a_tape_is_refused(
+    where: str, command: tuple[str, ...], inner: str, store: ObjectStore, tmp_path: Path
+) -> None:
+    """The commands that copy or remove the outer tape would also copy or remove the new one."""
+    tape = make_tape(tmp_path / "d.tape", reads(10))
+    outer = store.address("d.tape") if where == "store" else str(tape)
+    if where == "store" and not store.local("d.tape").exists():
+        run_command("tape", "copy", tape, outer)
+    before = sorted(tmp_path.rglob("*")), sorted(store.local("d.tape").rglob("*"))
+    words = [word.format(tape=tape, new=f"{outer}/{inner}") for word in command]
+    done = run_command(*words, check=False)
+    assert done.returncode == 1
+    assert done.stderr == (
+        f"querytape: {outer}/{inner}: {outer} is a tape, which is copied and removed as a whole."
+        " Choose a place outside\n"
+    )
+    assert before == (sorted(tmp_path.rglob("*")), sorted(store.local("d.tape").rglob("*")))
+
+
+def test_tapes_may_be_added_to_a_set_and_to_foreign_folders(store: ObjectStore, tmp_path: Path) -> None:
+    """A file of another program may have the name of a file of querytape."""
+    tape = make_tape(tmp_path / "e.tape", reads(10))
+    (tmp_path / "mine.set").mkdir()
+    (tmp_path / "run.json").write_text('{"scripts": []}', encoding="utf-8")
+    for name in ("1.tape", "2.tape"):
+        run_command("tape", "copy", tape, tmp_path / "mine.set" / name)
+        (tmp_path / "mine.set" / "set.json").unlink(missing_ok=True)
+        run_command("tape", "set", tmp_path / "mine.set")
+    assert open_folder("tape", tmp_path / "mine.set").info["counts"]["events"] == 20
+    for name in ("1.tape", "2.tape"):
+        run_command("tape", "copy", tape, store.address(f"mine.set/{name}"))
+
+
 def test_capture_goes_on_while_the_store_is_away(store: ObjectStore, tmp_path: Path) -> None:
     """Parts arrive during the capture, an unfinished tape can be read, and nothing is lost."""
     log = GrowingLog(tmp_path / "slow.log", Random(3))
