@@ -19,6 +19,7 @@ from typing import Literal
 
 from ..common.errors import QuerytapeError, TargetError
 from ..common.signals import unwind_on_signals
+from ..common.temporary import check_temporary
 from ..servers.data_folder import copy_data
 from ..servers.programs import find_program, missing_sentence
 from ..servers.sandbox import Server, private_folder, start_server
@@ -54,6 +55,8 @@ def run_demo(show: Show, seconds: float = 20, keep: Path | None = None) -> Path:
     temporary folder. Raises TargetError with the install command if this machine has no MariaDB.
     """
     needs_mariadb()
+    if keep is None:
+        check_temporary()
     folder = keep or Path(tempfile.mkdtemp(prefix="querytape-demo-"))
     began = time.monotonic()
     with open_demo(show, folder) as demo:

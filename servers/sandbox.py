@@ -24,6 +24,7 @@ from pymysql.connections import Connection
 
 from ..common.errors import TargetError
 from ..common.signals import held
+from ..common.temporary import check_temporary
 from .data_folder import Account, check_data, copy_data, own_account
 from .private_options import ALONE
 from .programs import Program, find_program, missing_sentence, search_path, server_account
@@ -282,7 +283,8 @@ def private_folder(prefix: str = "qt-", room: Path = TEMPORARY) -> Path:
 
 
 def copies_folder() -> Path:
-    """Return the parent folder for copies of data: TMPDIR, or else /tmp."""
+    """Return the parent folder for copies of data: TMPDIR, or else /tmp. Raises InputError for an invalid TMPDIR."""
+    check_temporary()
     return Path(os.environ.get("TMPDIR") or TEMPORARY)
 
 

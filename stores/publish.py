@@ -24,7 +24,7 @@ from ..common.errors import InputError
 from ..common.files import remove_folder
 from ..common.signals import held
 from ..common.staged import FILE, refuse_inside, stage
-from ..common.temporary import PREFIX
+from ..common.temporary import PREFIX, check_temporary
 from ..common.units import plural
 from .fetch import CLAIM, PART, is_finished, is_marker, named
 from .store import Store, StoreError
@@ -58,6 +58,8 @@ def published(
     the local folder if it was kept because it could not be copied.
     """
     store = Store(address, quick=True)
+    if parent is None:
+        check_temporary()
     with held():
         room = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     try:

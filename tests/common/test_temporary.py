@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from querytape.common.errors import InputError
 from querytape.common.files import publish
 from querytape.common.signals import ENDING, one_ending
 from querytape.common.temporary import temporary_folder
@@ -90,3 +91,25 @@ def test_interrupted_write_leaves_no_partial_file(tmp_path: Path) -> None:
         if not came:
             break
     assert 10 < line < MOST_LINES - 1
+
+
+@pytest.mark.parametrize("kind", ["missing", "file", "full"])
+def test_invalid_tmpdir_is_refused(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python uses another folder, which may be on a smaller disk or visible to others."""
+    given, reason = tmp_path / "tmp", {"missing": "No such file or directory", "file": "Not a directory"}.get(kind)
+    if kind == "file":
+        given.touch()
+    if kind == "full":
+        given.mkdir()
+        reason = "No space left on device"
+
+        def full(**_: Any) -> Any:
+            return Path("/dev/full").open("wb")
+
+        monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    monkeypatch.setenv("TMPDIR", str(given))
+    with pytest.raises(InputError) as caught, temporary_folder():
+        pass
+    assert str(caught.value) == f"TMPDIR={given}: {reason}. Set TMPDIR to another folder, or unset it"
+    with temporary_folder(tmp_path) as own:
+        assert Path(own).parent == tmp_path
