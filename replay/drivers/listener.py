@@ -7,9 +7,10 @@ if it has proved that it knows the key. A refusal does not affect the run.
 
 import socket
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -22,6 +23,7 @@ from .secured import admit, server_context
 from .shares import differing
 
 MAX_WAITING = 64  # maximum number of connections that have not proved the key yet
+PAUSE_S = 0.1  # pause after a connection that could not be accepted
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Listener:
         self._key, self._members, self._expected, self._begins = key, members, expected, begins
         self._count = len(members)
         self._context, self._certificate = server_context()
-        self._unproved = threading.Semaphore(MAX_WAITING)
+        self._unproved: deque[socket.socket] = deque()  # the oldest first
         self._taken: set[int] = set()
         self._closed = False
         self._lock = threading.Lock()
@@ -94,24 +96,37 @@ class Listener:
         self._socket.close()
 
     def _accept(self) -> None:
-        while True:
+        while not self._closed:
             try:
                 sock, _ = self._socket.accept()
-            except OSError:
-                return
-            if not self._unproved.acquire(blocking=False):
-                sock.close()
+            except OSError:  # the listener was closed, the connection has ended, or there are too many open files
+                time.sleep(PAUSE_S)
                 continue
             threading.Thread(target=self._admit, args=(sock,), name="join", daemon=True).start()
 
     def _admit(self, sock: socket.socket) -> None:
         try:
-            channel, hello = admit(sock, self._context, self._certificate, self._key)
+            with self._without_proof(sock):
+                channel, hello = admit(sock, self._context, self._certificate, self._key)
             self._take(channel, hello)
-        except (QuerytapeError, ValueError, TypeError) as error:
+        except (QuerytapeError, OSError, ValueError, TypeError) as error:
+            sock.close()
             self._note(str(error))
-        finally:
-            self._unproved.release()
+
+    @contextmanager
+    def _without_proof(self, sock: socket.socket) -> Iterator[None]:
+        """Count a connection as unproved during the block. End the oldest such connection if there are too many."""
+        with sock.dup() as own:  # a TLS socket takes the descriptor of `sock`
+            with self._lock:
+                self._unproved.append(own)
+                if len(self._unproved) > MAX_WAITING:
+                    with suppress(OSError):
+                        self._unproved.popleft().shutdown(socket.SHUT_RDWR)
+            try:
+                yield
+            finally:
+                with self._lock, suppress(ValueError):  # another connection has ended this one
+                    self._unproved.remove(own)
 
     def _note(self, why: str) -> None:
         self.refused.append(printable(why, 300))

@@ -27,6 +27,10 @@ PROTOCOL = 1
 VARIABLE = "QUERYTAPE_JOIN_KEY"
 KEY_BYTES = 32
 HANDSHAKE_S = 10.0
+CLOSED = (
+    "the connection was closed before the login. Too many connections may wait there, or another program may use the"
+    " address. Check the address, and try again"
+)
 MOST_UNPROVED = 0  # longest message body from an unauthenticated peer, in bytes
 
 
@@ -176,7 +180,8 @@ def join(address: tuple[str, int], key: bytes, **hello: Any) -> Channel:
     try:
         sock = client_context().wrap_socket(socket.create_connection(address, HANDSHAKE_S))
     except OSError as error:
-        reason = getattr(error, "reason", None) or error.strerror or error
+        closed = isinstance(error, (ssl.SSLEOFError, ConnectionResetError, BrokenPipeError))
+        reason = CLOSED if closed else getattr(error, "reason", None) or error.strerror or error
         raise QuerytapeError(f"{where}: cannot connect to the lead process: {reason}") from error
     certificate = sock.getpeercert(binary_form=True) or b""
     channel = Channel(sock)

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the listener. It admits each driver once. Surplus drivers and other tapes are refused with a reason."""
 
+import socket
 import threading
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError, QuerytapeError
+from querytape.replay.drivers import secured
 from querytape.replay.drivers.channel import Channel
-from querytape.replay.drivers.listener import Expected, Listener
+from querytape.replay.drivers.listener import MAX_WAITING, Expected, Listener
 from querytape.replay.drivers.member import Member
-from querytape.replay.drivers.secured import join
+from querytape.replay.drivers.secured import client_context, join
 
 KEY = b"0123456789abcdef0123456789abcdef"
 PRINTS = {"speed": "ab", "pace": "cd"}
@@ -79,3 +82,26 @@ def test_used_address_is_an_error(tmp_path: Path) -> None:
             Listener(("127.0.0.1", port), KEY, [], Expected("t", PRINTS, "r"))
     with pytest.raises(QuerytapeError):
         joining(listener)
+
+
+@pytest.mark.parametrize("says", ["nothing", "TLS"])
+def test_driver_joins_in_spite_of_idle_connections(says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest connections without a proof are closed when there are too many, and all of them after some time."""
+    monkeypatch.setattr(secured, "HANDSHAKE_S", 2.0)
+    expected = Expected("t", PRINTS, "r")
+    with Listener(("127.0.0.1", 0), KEY, members(tmp_path, 1), expected) as listener, ExitStack() as open_:
+        port = int(listener.address.rpartition(":")[2])
+        idle = []
+        for _ in range(MAX_WAITING + 6):
+            sock = socket.create_connection(("127.0.0.1", port))
+            idle.append(client_context().wrap_socket(sock) if says == "TLS" else sock)
+            open_.callback(idle[-1].close)
+        channel = joining(listener)
+        assert answer(channel)["kind"] == "welcome"
+        channel.close()
+        for sock in idle:
+            sock.settimeout(20)
+            with suppress(ConnectionError):
+                while sock.recv(1000):
+                    pass
+        assert list(listener.refused)

@@ -95,6 +95,21 @@ def test_different_versions_are_refused_on_both_sides(monkeypatch: pytest.Monkey
     assert "refused a driver with querytape 9.9.9" in str(there.error)
 
 
+@pytest.mark.parametrize("after", [0, 1, 100])
+def test_connection_that_the_lead_closes_at_once_is_explained(after: int) -> None:
+    """The lead has read no byte, a part or the whole first message of the driver."""
+
+    def close(sock: socket.socket) -> None:
+        if after:
+            sock.recv(after)
+        sock.close()
+
+    there = Side(close)
+    with pytest.raises(QuerytapeError, match="Too many connections may wait there"):
+        join(("127.0.0.1", there.port), KEY)
+    there.end()
+
+
 def test_false_lead_is_refused() -> None:
     """A driver sends nothing to a lead without a valid proof, even if that lead accepts every driver."""
     context, _ = server_context()
