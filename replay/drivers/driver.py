@@ -10,7 +10,7 @@ import queue
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -230,14 +230,13 @@ class Driver(Watcher, ReplayGroup):
 
         No session opens before all drivers have planned. Raises QuerytapeError.
         """
-        reasons = [[status, reason, n] for (status, reason), n in plan.reasons.items()]
         names = ("events", "planned", "sessions", "peak_sessions", "last_due_ns", "ids_unknown", "now_uncertain")
         values = {name: getattr(plan, name) for name in names}
         uses = [[use.schema, use.name, use.locks] for use in plan.table_uses or ()]
         for at in range(0, len(uses), USES_AT_ONCE):
             self._send("uses", uses=uses[at : at + USES_AT_ONCE])
         self._passing.plan_is(plan)
-        self._send("planned", reasons=reasons, notes=plan.order_notes, **values)
+        self._send("planned", reasons=reasons_json(plan.reasons), notes=plan.order_notes, **values)
         self._shown.planned(plan)
         self._wait_for(self._opens)
         self._passing.apply(plan)
@@ -265,7 +264,8 @@ class Driver(Watcher, ReplayGroup):
     def failed(self, error: QuerytapeError) -> None:
         """Report the error that prevents the replay."""
         kind = next(name for name, each in ERRORS.items() if isinstance(error, each))
-        self._send("failed", error=kind, text=str(error))
+        excluded = reasons_json(error.reasons) if isinstance(error, NothingToSend) else []
+        self._send("failed", error=kind, text=str(error), reasons=excluded)
 
     # ---- the run ----
 
@@ -308,6 +308,11 @@ class Driver(Watcher, ReplayGroup):
             self._channel.send("ended", info=end_report(summary))
             self._dismissed.wait()  # also set if the lead process is lost
         return summary
+
+
+def reasons_json(reasons: Mapping[tuple[str, str], int]) -> list[list[Any]]:
+    """Return the numbers of events that will not be sent, for a message."""
+    return [[status, reason, n] for (status, reason), n in reasons.items()]
 
 
 def end_report(summary: RunSummary) -> dict[str, Any]:

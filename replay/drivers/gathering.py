@@ -6,6 +6,7 @@ The base of the lead process of one run (lead.py) and of a fleet (fleet.py).
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from ...common.errors import QuerytapeError, RefusedError
 from ...common.units import plural
 from ..checks.preflight import Finding
+from ..plan.make_plan import NothingToSend, excluded_text
 from ..plan.rules import Plan
 from ..watcher import Watcher
 from .driver import ERRORS
@@ -114,8 +116,11 @@ class Gathering:
 
     def _check(self) -> None:
         """Raise the error that prevents a driver from starting. Called before any statement is sent."""
+        if self.members and not self.active:
+            excluded = excluded_text(sum((member.reasons for member in self.members), Counter()))
+            raise NothingToSend(f"{plural(len(self.members), 'driver')}: no event is left to send: {excluded}")
         for member in self.members:
-            if member.failed is not None and not (member.idle and self.active):
+            if member.failed is not None and not member.idle:
                 kind = ERRORS.get(str(member.failed["error"]), QuerytapeError)
                 raise kind(self._of(member, str(member.failed["text"]), kind is RefusedError))
             if member.lost is not None:

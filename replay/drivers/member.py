@@ -4,7 +4,7 @@
 import subprocess
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +115,12 @@ class Member:
     def idle(self) -> bool:
         """Whether the driver has no events to send."""
         return self.failed is not None and self.failed["error"] == "idle"
+
+    @property
+    def reasons(self) -> Counter[tuple[str, str]]:
+        """The number of the driver's events that will not be sent, by status and reason."""
+        report = self.planned or self.failed or {}
+        return Counter({(str(status), str(reason)): int(n) for status, reason, n in report.get("reasons") or ()})
 
     def connect(self, channel: Channel, process: subprocess.Popen[bytes] | None = None) -> None:
         """Start the threads that receive the driver's messages and ask for its time.

@@ -28,14 +28,12 @@ def whole_plan(tape: Folder, rules: Rules, spill: Path, members: Sequence[Member
     The peak number of sessions is the sum over the drivers, which is an upper limit.
     """
     plan = Plan(tape, rules, spill, events=int(tape.info["counts"]["events"]) if events is None else events)
-    reasons: Counter[tuple[str, str]] = Counter()
+    plan.reasons = sum((member.reasons for member in members), Counter())
     for planned in (member.planned for member in members if member.planned is not None):
         for name in PLANNED:
             setattr(plan, name, getattr(plan, name) + int(planned[name]))
         plan.last_due_ns = max(plan.last_due_ns, int(planned["last_due_ns"] or 0))
-        reasons.update({(str(status), str(reason)): int(n) for status, reason, n in planned["reasons"]})
         plan.order_notes += [note for note in planned["notes"] if note not in plan.order_notes]
-    plan.reasons = reasons
     return plan
 
 

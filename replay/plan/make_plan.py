@@ -7,6 +7,7 @@ replay.
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -30,7 +31,11 @@ REPAIRED_GROUP_BYTES = 32 << 20
 
 
 class NothingToSend(InputError):
-    """All of a tape's events are filtered or skipped."""
+    """All of a tape's events are filtered or skipped. `reasons`: see Plan."""
+
+    def __init__(self, text: str, reasons: Counter[tuple[str, str]] | None = None) -> None:
+        super().__init__(text)
+        self.reasons: Counter[tuple[str, str]] = reasons or Counter()
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,8 @@ def make_plan(request: PlanRequest) -> Plan:
         if not plan.planned:
             if after is not None:
                 return plan
-            raise NothingToSend(f"{tape.path}: no event is left to send: {_excluded_text(plan)}")
+            text = f"{tape.path}: no event is left to send: {excluded_text(plan.reasons)}"
+            raise NothingToSend(text, plan.reasons)
         count_unknown_ids(con, plan)
         if _find_disordered(con, plan):
             _repair_disordered(con, plan)
@@ -262,9 +268,10 @@ def _write_excluded(con: duckdb.DuckDBPyConnection, final: Path) -> None:
     write_parquet(con, f"SELECT {select_list('run', 'outcomes', have)} FROM ({excluded})", final)
 
 
-def _excluded_text(plan: Plan) -> str:
-    parts = [f"{n} {status} ({reason})" for (status, reason), n in plan.reasons.most_common()]
-    hint = "; use --allow-writes to replay writes" if ("filtered", "write") in plan.reasons else ""
+def excluded_text(reasons: Counter[tuple[str, str]]) -> str:
+    """Return the reasons why no event is sent, the most frequent first."""
+    parts = [f"{n} {status} ({reason})" for (status, reason), n in reasons.most_common()]
+    hint = "; use --allow-writes to replay writes" if ("filtered", "write") in reasons else ""
     return (", ".join(parts) or "the tape contains no event") + hint
 
 

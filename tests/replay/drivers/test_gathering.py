@@ -16,6 +16,7 @@ from querytape.replay.drivers import gathering
 from querytape.replay.drivers.channel import Channel, ChannelClosed
 from querytape.replay.drivers.gathering import Gathering
 from querytape.replay.drivers.member import Member
+from querytape.replay.plan.make_plan import NothingToSend
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.schemas import Folder
 
@@ -28,7 +29,7 @@ STAGES = ("hello", "span", "planned", "ready", "going")
 class Scripted:
     """A driver that answers after `delays_s`, a delay for each stage. Its clock is `ahead_ns` ahead.
 
-    `fails_at`: the stage at which it reports a failure. `dies_at`: the stage at which its connection ends. `got`: the
+    `fails_at`: the stage at which it reports a failure. `idle_with`: why it has no events to send. `dies_at`: the stage at which its connection ends. `got`: the
     kinds of the messages that it got, without requests for its time. `spans`: the times that it shall use.
     """
 
@@ -37,6 +38,7 @@ class Scripted:
     delays_s: dict[str, float]
     ahead_ns: int = 0
     fails_at: str | None = None
+    idle_with: list[list[Any]] | None = None
     dies_at: str | None = None
     got: list[str] = field(default_factory=list)
     span: tuple[int, int] | None = None
@@ -72,6 +74,9 @@ class Scripted:
         time.sleep(self.delays_s.get(stage, 0))
         if self.dies_at == stage:
             self.channel.close()
+        if stage == "planned" and self.idle_with is not None:
+            self.channel.send("failed", text="as scripted", error="idle", reasons=self.idle_with)
+            return
         if self.fails_at == stage:
             late = stage == "going"
             self.channel.send(*(("late",) if late else ("failed",)), text="as scripted", error="other")
@@ -161,3 +166,22 @@ def test_interrupt_before_the_start_stops_all_drivers(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         begin(lead, tmp_path)
     assert not any("go" in driver.got for driver in drivers)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_reasons_of_all_idle_drivers_are_summed(count: int, tmp_path: Path) -> None:
+    """The drivers end their plans one after another."""
+    scripts = [
+        {
+            "first": 0,
+            "delays_s": {"planned": 0.1 * n},
+            "idle_with": [["filtered", "user", 10], ["filtered", f"n{n}", 1]],
+        }
+        for n in range(count)
+    ]
+    lead, _ = gather(tmp_path, scripts)
+    others = ", ".join(f"1 filtered (n{n})" for n in range(count))
+    with pytest.raises(NothingToSend) as caught:
+        begin(lead, tmp_path)
+    drivers = "1 driver" if count == 1 else f"{count} drivers"
+    assert str(caught.value) == f"{drivers}: no event is left to send: {10 * count} filtered (user), {others}"

@@ -61,11 +61,11 @@ def test_plans_of_all_drivers_are_summed(tmp_path: Path) -> None:
     one, two, idle = members(tmp_path, 3)
     one.planned = planned(planned=5, sessions=2, peak_sessions=2, last_due_ns=70, reasons=[["filtered", "write", 3]])
     two.planned = planned(planned=7, sessions=1, peak_sessions=1, last_due_ns=50, reasons=[["filtered", "write", 1]])
-    idle.failed = {"error": "idle", "text": "nothing"}
+    idle.failed = {"error": "idle", "text": "nothing", "reasons": [["filtered", "user", 2]]}
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", [{}, {}, {}]))
     plan = whole_plan(tape, Rules(), tmp_path, [one, two, idle])
     assert (plan.events, plan.planned, plan.sessions, plan.peak_sessions, plan.last_due_ns) == (3, 12, 3, 3, 70)
-    assert plan.reasons == {("filtered", "write"): 4}
+    assert plan.reasons == {("filtered", "write"): 4, ("filtered", "user"): 2}
 
 
 def reported(executed: int, p99: int | None) -> dict[str, Any]:
