@@ -151,6 +151,9 @@ int32_t qt_engine_slowest(struct qt_engine *, struct qt_digest_time *out, int32_
 /* Fills `out` with the activity of each open session, up to `most` entries. Returns the number of open sessions. Any
  * thread may call it. */
 int32_t qt_engine_doing(struct qt_engine *, struct qt_doing *out, int32_t most);
+/* Returns the error text of the first session that could not connect, and its error number in *number. Returns NULL if
+ * each session could connect. The text lives as long as the engine. Any thread may call it. */
+const char *qt_engine_connect_error(struct qt_engine *, int32_t *number);
 /* The order of commits over several engines, which replay parts of one plan with the same order_tables. Each engine
  * passes its finished commits to the others. Commits are pairs (table, number).
  *

@@ -20,8 +20,11 @@ import duckdb
 from ..common.duck import plain_reason, write_parquet
 from ..common.errors import NativeFault, QuerytapeError
 from ..common.signals import stop_on_signals
+from ..common.text import printable
 from ..common.units import NS_PER_SECOND
 from ..native.bindings.engine import Engine, EngineStats
+from ..servers.target import MAX_FAULT
+from .checks.preflight import Finding
 from .engine_options import engine_options
 from .follow import rest_ns
 from .observe.control_files import SpeedFile, stops_asked
@@ -109,7 +112,7 @@ class Replay:
         newest, until = self.logs.sampler.newest, options.stop_after_ns
         self.live = LiveRun(task.folder.path.name, self.engine, plan, newest, target=target.name, stop_after_ns=until)
         self.stops = 0
-        self._started = self._ended = False
+        self._started = self._ended = self._told_failed = False
         self.timed_out = False
         self.standstill: Standstill | None = None
         self.rows_written = 0
@@ -257,6 +260,9 @@ class Replay:
     def _tick(self, stats: EngineStats) -> None:
         self.live.counters = stats
         self.threads_peak = max(self.threads_peak, sum(1 for _ in Path("/proc/self/task").iterdir()))
+        if stats.sessions_failed and not self._told_failed and (error := self.engine.connect_error()) is not None:
+            self._told_failed = True
+            self.task.watcher.finding(Finding("warning", f"a session could not connect: {printable(error, MAX_FAULT)}"))
         for _ in range(stops_asked(self.task.folder.path) - self.stops):
             self.stop()
         if stats.zero_real_ns == 0:

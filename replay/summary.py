@@ -183,12 +183,13 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
     if troubled and accounting["not_sent"] and (gone := _target_gone(run)):
         return f"the target was lost: {plural(troubled, 'session')} ended, {not_sent}; current error: {gone}"
     if sessions["failed"] and not sessions["opened"]:
-        return f"no session could be opened: {not_sent}; the first error was {_first_error(run)}"
+        return f"no session could be opened: {not_sent}; {_first_error(run)}"
     if cut:
         return f"no answer to {plural(cut, 'event')} before the end of --drain: {not_sent}"
     unsent = accounting["reasons"].get("not_sent", {})
     if lost := sum(unsent.get(reason, 0) for reason in CONNECTION_REASONS):
-        return f"connections failed or were lost: {plural(lost, 'event')} not sent"
+        first = f"; {_first_error(run)}" if sessions["failed"] else ""
+        return f"connections failed or were lost: {plural(lost, 'event')} not sent{first}"
     if lacking := unsent.get("schema_failed", 0):
         return f"the target lacks schemas of the tape: {plural(lacking, 'event')} not sent"
     if late := sum(unsent.get(reason, 0) for reason in LATE_REASONS):
@@ -276,12 +277,13 @@ def _query_plans(run: EndedRun) -> int:
 
 
 def _first_error(run: EndedRun) -> str:
+    """Return the error of the first session that could not connect."""
     with small_database() as con:
         rows = con.execute(
             f"SELECT errno, error FROM {run.task.folder.open().source('sessions')}"
-            " WHERE errno <> 0 ORDER BY connect_ns, session LIMIT 1"
+            " WHERE errno <> 0 AND connected_ns IS NULL ORDER BY connect_ns, session LIMIT 1"
         ).fetchall()
-    return " ".join(str(part) for part in rows[0]) if rows else "unknown"
+    return f"the first error was {printable(' '.join(map(str, rows[0]))) if rows else 'unknown'}"
 
 
 def _drained(run: EndedRun, end_ns: int) -> int:

@@ -22,7 +22,7 @@ class Watcher:
         """Called with the number of events planned so far."""
 
     def finding(self, finding: Finding) -> None:
-        """Called with each finding of the pre-flight, before any event is sent."""
+        """Called with each finding of the pre-flight, and with the error of the first session that cannot connect."""
 
     def planned(self, plan: Plan) -> None:
         """Called with the plan after the pre-flight has passed."""

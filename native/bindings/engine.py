@@ -267,6 +267,12 @@ class Engine:
         values.update({name: None for name in optional if values[name] < 0})
         return EngineStats(**values)
 
+    def connect_error(self) -> str | None:
+        """Return the error of the first session that could not connect. None: each session could connect."""
+        number = ffi.new("int32_t *")
+        text = lib.qt_engine_connect_error(self._open, number)
+        return None if text == ffi.NULL else f"{number[0]} {ffi.string(text).decode('utf-8', 'replace')}"
+
     def set_speed(self, factor: float) -> None:
         """Change the speed from now on. `factor` is relative to the planned speed.
 

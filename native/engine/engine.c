@@ -75,6 +75,16 @@ void qt_engine_stop(struct qt_engine *e, int32_t how) { qt_stop(e, how); }
 
 void qt_engine_send_until(struct qt_engine *e, int64_t until_ns) { atomic_store(&e->send_until_ns, until_ns); }
 
+const char *qt_engine_connect_error(struct qt_engine *e, int32_t *number)
+{
+    const struct qt_session *s = atomic_load(&e->first_failed);
+
+    if (s == NULL)
+        return NULL;
+    *number = s->error_code;
+    return s->error != NULL ? s->error : "";
+}
+
 void qt_engine_free(struct qt_engine *e)
 {
     struct qt_planned_event *ev;

@@ -266,6 +266,7 @@ struct qt_engine {
     _Atomic int64_t send_until_ns; /* see qt_engine_send_until; 0 = no limit */
     _Atomic int32_t ending;        /* the drain is over: sessions send nothing more */
     _Atomic int32_t ended_by;
+    _Atomic(struct qt_session *) first_failed; /* the first session that could not connect; NULL = none */
     pthread_mutex_t fd_lock;
     struct qt_session_table table;
     struct qt_threads threads;
@@ -301,6 +302,15 @@ static inline int64_t qt_from_zero(struct qt_engine *e, int64_t ns)
 static inline void qt_count(struct qt_engine *e, enum qt_counter which, uint64_t by)
 {
     atomic_fetch_add_explicit(&e->measured.counts[which], by, memory_order_relaxed);
+}
+
+/* Counts a session that could not connect. Its error must be set. */
+static inline void qt_count_failed(struct qt_session *s)
+{
+    struct qt_session *none = NULL;
+
+    atomic_compare_exchange_strong(&s->engine->first_failed, &none, s);
+    qt_count(s->engine, QT_COUNT_SESSIONS_FAILED, 1);
 }
 
 static inline int64_t qt_counted(struct qt_engine *e, enum qt_counter which)

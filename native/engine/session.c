@@ -143,7 +143,7 @@ static void connect_first(struct qt_session *s)
         qt_count(s->engine, QT_COUNT_SESSIONS_OPENED, 1);
     } else {
         s->broken = QT_CONNECT_FAILED;
-        qt_count(s->engine, QT_COUNT_SESSIONS_FAILED, 1);
+        qt_count_failed(s);
     }
 }
 

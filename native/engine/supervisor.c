@@ -50,7 +50,7 @@ static void keep_without_thread(struct supervisor *v, struct qt_session *s, int 
     s->error_code = error;
     s->error = strdup("the system could not start another thread");
     v->no_threads++;
-    qt_count(v->e, QT_COUNT_SESSIONS_FAILED, 1);
+    qt_count_failed(s);
     atomic_fetch_add(&v->e->threads.settled, 1);
 }
 

@@ -209,6 +209,7 @@ class Gathering:
                 break
             with self.news:
                 self.news.wait(LOOK_S)
+            self._pass_on_findings()
             self._pass_on_stops()
             if time.monotonic_ns() >= due:
                 due += 1_000_000_000

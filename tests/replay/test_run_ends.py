@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 from querytape.common.errors import QuerytapeError
-from querytape.replay import Watcher, replay
+from querytape.replay import Finding, Watcher, replay
 from querytape.replay.observe.ticks import Tick
 from querytape.replay.plan.database import feed_stream
 from querytape.schemas import open_folder
@@ -178,6 +178,38 @@ def test_run_without_any_open_session_is_partial(shop: Server, tmp_path: Path) -
     assert accounting(summary) == (0, 0, 0, 12)
     assert "4151" in summary.info["partial"]
     assert summary.info["sessions"]["failed"] == 3
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_error_of_sessions_that_cannot_connect_is_shown_at_once(shop: Server, tmp_path: Path, most: int) -> None:
+    """The target accepts only some sessions. The user sees the error of the server before the first tick."""
+    events = [{"session": 1 + n % 6, "statement": f"SELECT {n}", "start_ns": T0 + n * 30 * MS} for n in range(60)]
+    shop.execute(f"CREATE USER few@'%' WITH MAX_USER_CONNECTIONS {most}")
+    shop.execute("GRANT ALL ON *.* TO few@'%'")
+    told: list[str] = []
+
+    class Reader(Watcher):
+        def finding(self, finding: Finding) -> None:
+            told.append(finding.text)
+
+        def tick(self, *args: Any) -> None:
+            told.append("tick")
+
+    given = options(shop, tmp_path / "t.run")
+    try:
+        summary = replay(
+            make_tape(tmp_path / "t.tape", events),
+            replace(given, target=replace(given.target, user="few")),
+            Reader(),
+        )
+    finally:
+        shop.execute("DROP USER few@'%'")
+    assert summary.info["sessions"]["failed"] >= 6 - most
+    (shown,) = (text for text in told if text.startswith("a session could not connect: "))
+    assert told.index(shown) < told.index("tick")
+    error = shown.partition(": ")[2]
+    assert error.startswith("1226 User 'few' has exceeded the 'max_user_connections' resource")
+    assert summary.info["partial"].endswith(f" not sent; the first error was {error}")
 
 
 def test_ctrl_c_while_sessions_open_sends_nothing(shop: Server, tmp_path: Path) -> None:
