@@ -8,11 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from duckdb import sqltype
+
 from ..common.errors import InputError
 from ..common.staged import address_of, shown_path
 from .folders import TABLES, Folder
 from .tables import columns
 from .tape_set import NUMBERED, TapeSet
+from .trino_tables import define_table, file_columns, type_name
 
 SUMMARY = "summary"
 
@@ -49,9 +52,9 @@ ENGINES = {
         (("s3://", "s3a://"), ("gs://", "gs://")),
     ),
 }
-# Trino has no files, only folders of files. Its tables are made in a schema of the Hive connector.
+# Trino has tables of folders (trino_tables.py). Its local addresses need a catalog with local.location=/.
 TRINO = "trino"
-TRINO_TYPES = {"VARCHAR": "varchar", "BLOB": "varbinary", "INTEGER": "integer", "VARCHAR[]": "array(varchar)"}
+TRINO_SCHEMES = (("s3://", "s3://"), ("gs://", "gs://"))
 NAMES = (*ENGINES, TRINO)
 
 
@@ -71,26 +74,37 @@ def define_views(folder: Folder, engine: str) -> list[str]:
             lines.append("\n".join([f"{found.view} {name} AS", "\nUNION ALL\n".join(selects)]) + ";")
         else:
             lines.append(f"-- {name} has no rows.")
-    for file in sorted((folder.path / SUMMARY).glob("*.parquet")):
-        lines.append(f"{found.view} summary_{file.stem} AS\nSELECT * FROM {found.source(_path(file, found))};")
+    for file in _summary(folder):
+        source = found.source(_path(file, found.schemes))
+        lines.append(f"{found.view} summary_{file.stem} AS\nSELECT * FROM {source};")
     return lines
 
 
+def _summary(folder: Folder) -> list[Path]:
+    return sorted((folder.path / SUMMARY).glob("*.parquet"))
+
+
 def _selects(folder: Folder, table: str, engine: Engine) -> Iterator[str]:
-    """Yield a query for each tape of a set, with the numbers of the set, or one query for a single folder."""
-    if not isinstance(folder, TapeSet) or table not in NUMBERED:
-        for place in _places(folder.files(table)):
-            yield f"SELECT * FROM {engine.source(_path(place, engine))}"
-        return
-    for member in folder.members:
-        shifts = {"session": member.sessions, "file": member.files}
-        quote = engine.quote
+    """Yield a query for each place of a table."""
+    quote = engine.quote
+    for place, shifts in _numbered_places(folder, table):
         listed = ", ".join(
             f"{quote}{name}{quote}" + (f" + {shifts[name]} AS {quote}{name}{quote}" if shifts.get(name) else "")
             for name, _ in columns(folder.kind, table)
         )
+        source = engine.source(_path(place, engine.schemes))
+        yield f"SELECT {listed if any(shifts.values()) else '*'} FROM {source}"
+
+
+def _numbered_places(folder: Folder, table: str) -> Iterator[tuple[Path, dict[str, int]]]:
+    """Yield the files or patterns of a table, and the numbers that a set adds to columns of their rows."""
+    if not isinstance(folder, TapeSet) or table not in NUMBERED:
+        for place in _places(folder.files(table)):
+            yield place, {}
+        return
+    for member in folder.members:
         for place in _places(member.tape.files(table)):
-            yield f"SELECT {listed if any(shifts.values()) else '*'} FROM {engine.source(_path(place, engine))}"
+            yield place, {"session": member.sessions, "file": member.files}
 
 
 def _places(files: Iterable[Path]) -> list[Path]:
@@ -100,12 +114,12 @@ def _places(files: Iterable[Path]) -> list[Path]:
     return [folder / "*.parquet" for folder in sorted(parts)] if parts else listed
 
 
-def _path(file: Path, engine: Engine) -> str:
-    """Return the absolute path of a file, or its address in the engine's form."""
-    if all(address_of(folder) is None for folder in file.parents):
+def _path(file: Path, schemes: Iterable[tuple[str, str]]) -> str:
+    """Return the absolute path of a file or folder, or its address in the engine's form."""
+    if all(address_of(folder) is None for folder in (file, *file.parents)):
         return str(file.absolute())
     address = shown_path(file)
-    for ours, theirs in engine.schemes:
+    for ours, theirs in schemes:
         if address.startswith(ours):
             return theirs + address.removeprefix(ours)
     raise InputError(f"{address}: this engine has no address for this object store. Copy the folder: tape copy")
@@ -113,16 +127,16 @@ def _path(file: Path, engine: Engine) -> str:
 
 def _trino(folder: Folder) -> Iterator[str]:
     for table in TABLES[folder.kind]:
-        name = f"{folder.kind}_{table}"
-        parts = [place for place in _places(folder.files(table)) if place.name == "*.parquet"]
-        if len(parts) != 1:
-            yield f"-- {name}: Trino reads only folders. Copy the files of this table into a folder of its own."
-            continue
-        place = parts[0].parent
-        stored = any(address_of(each) for each in place.parents)
-        address = _text(f"{shown_path(place) if stored else f'file://{place.absolute()}'}/")
-        listed = [
-            f'    "{column}" {TRINO_TYPES.get(kind, kind.lower())}' for column, kind in columns(folder.kind, table)
-        ]
-        made = [f"CREATE TABLE {name} (", ",\n".join(listed), ")"]
-        yield "\n".join([*made, f"WITH (external_location = {address}, format = 'PARQUET');"])
+        name, places = f"{folder.kind}_{table}", [*_numbered_places(folder, table)]
+        if places:
+            listed = [(column, type_name(sqltype(kind))) for column, kind in columns(folder.kind, table)]
+            yield from define_table(name, listed, places, _trino_address)
+        else:
+            yield f"-- {name} has no rows."
+    for file in _summary(folder):
+        yield from define_table(f"{SUMMARY}_{file.stem}", file_columns(file), [(file, {})], _trino_address)
+
+
+def _trino_address(folder: Path) -> str:
+    path = _path(folder, TRINO_SCHEMES)
+    return path if "://" in path else f"local://{path}"

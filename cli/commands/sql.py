@@ -72,8 +72,8 @@ def sql_command(folder: Path, commands: tuple[str, ...], shape: str, engine: str
     contains a run's failed events with errors and texts. All tables are read-only. Without -c, a shell reads statements
     that end with a semicolon, until Ctrl-D.
 
-    --views defines the tables in another engine, which must see the files at the same paths. For Trino, it defines only
-    tables that are folders of files.
+    --views defines the tables in another engine, which must see the files at the same paths. For Trino, the statements
+    need a schema of a Hive catalog.
     """
     if engine is not None:
         kind = "run" if (folder / "run.json").exists() else "tape"

@@ -33,7 +33,7 @@ SESSIONS = """
     SELECT session, min(thread_id) AS thread_id, arg_min("user", seq) AS "user", arg_min(host, seq) AS host,
         NULL AS port, arg_min(db, seq) AS db, min(start_ns) FILTER (command = 'connect') AS connect_ns,
         bool_or(command = 'connect') AS connect_seen, bool_or(command = 'quit') AS quit_seen,
-        NULL AS open_at_start, NULL AS open_at_end, min(start_ns) AS first_ns,
+        NULL::BOOLEAN AS open_at_start, NULL::BOOLEAN AS open_at_end, min(start_ns) AS first_ns,
         max(start_ns + coalesce(duration_ns, 0)) AS last_ns, count(*) AS events,
         NULL AS client_flags, NULL AS charset, NULL AS attributes, NULL::BOOLEAN AS encrypted
     FROM events GROUP BY session ORDER BY first_ns, session

@@ -9,18 +9,14 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from querytape.analyze import Settings, build
-from querytape.analyze import summary as kept
-from querytape.capture.tools.gather import gather
 from querytape.common.errors import InputError
 from querytape.common.staged import stage
 from querytape.common.temporary import temporary_folder
 from querytape.schemas import Folder, open_folder
 from querytape.schemas.engine_views import NAMES, define_views
-from querytape.schemas.folders import TABLES
 
-from ..helpers.runs import make_run
 from ..helpers.tapes import make_tape, reads
+from .engine_folders import expected, make_folders, queries, statements
 
 INSTALL_S = 900
 PACKAGES = {"clickhouse": "chdb", "spark": "pyspark"}
@@ -49,41 +45,7 @@ print(json.dumps([[int(n) for n in spark.sql(query).collect()[0]] for query in g
 
 @pytest.fixture
 def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Folder]:
-    """Return a tape, a set with renumbered sessions, and a run with a kept summary. Their names need quoting."""
-    monkeypatch.setattr(kept, "KEPT_EVENTS", 0)
-    captures = tmp_path / "it's `all`"
-    captures.mkdir()
-    tape = make_tape(captures / "a.tape", reads(40), parts=2)
-    make_tape(captures / "b.tape", reads(30))
-    runs = [make_run(tmp_path / f"{name}.run", tape, [{"rows_sent": n} for n in range(40)]) for name in "ab"]
-    build(tape, [runs[0]], [runs[1]], Settings())
-    single = open_folder("tape", make_tape(tmp_path / "single.tape", reads(9)))
-    gather(captures)
-    return [single, open_folder("tape", captures), open_folder("run", runs[1])]
-
-
-def queries(folder: Folder) -> list[str]:
-    """Return queries of the tables that have rows: the number of rows, and the sum of the sessions."""
-    found = []
-    for table in TABLES[folder.kind]:
-        if folder.files(table):
-            summed = "sum(session)" if table in ("events", "sessions", "outcomes") else "0"
-            found.append(f"SELECT count(*), {summed} FROM {folder.kind}_{table}")
-    if (folder.path / "summary").exists():
-        found.append("SELECT count(*), sum(executed) FROM summary_shape_counts")
-    return found
-
-
-def expected(folder: Folder) -> list[list[int]]:
-    with duckdb.connect() as con:
-        folder.attach(con, folder.kind)
-        if (folder.path / "summary").exists():
-            con.execute(f"CREATE VIEW summary_shape_counts AS FROM '{folder.path}/summary/shape_counts.parquet'")
-        return [[int(n) for n in con.execute(query).fetchall()[0]] for query in queries(folder)]
-
-
-def statements(folder: Folder, engine: str) -> list[str]:
-    return [text for text in define_views(folder, engine) if not text.startswith("--")]
+    return make_folders(tmp_path, monkeypatch)
 
 
 def test_duckdb_finds_the_same_numbers(folders: list[Folder]) -> None:
@@ -114,14 +76,9 @@ def test_other_engines_find_the_same_numbers(engine: str, folders: list[Folder],
         assert json.loads(done.stdout.splitlines()[-1]) == expected(folder)
 
 
-def test_tables_without_rows_and_tables_that_trino_cannot_read_are_comments(folders: list[Folder]) -> None:
-    single, _, run = folders
-    assert "-- tape_problems has no rows." in define_views(single, "spark")
-    trino = define_views(single, "trino")
-    assert trino[0].startswith('CREATE TABLE tape_events (\n    "session" bigint,')
-    assert trino[0].endswith(f"WITH (external_location = 'file://{single.path}/events/', format = 'PARQUET');")
-    assert trino[2].startswith("-- tape_digests: Trino reads only folders.")
-    assert '"error" varchar' in define_views(run, "trino")[0]
+def test_tables_without_rows_are_comments(folders: list[Folder]) -> None:
+    for engine in NAMES:
+        assert "-- tape_problems has no rows." in define_views(folders[0], engine)
 
 
 @pytest.mark.parametrize(
@@ -131,6 +88,7 @@ def test_tables_without_rows_and_tables_that_trino_cannot_read_are_comments(fold
         ("spark", "s3://b/x.tape", "`s3a://b/x.tape/events/*.parquet`"),
         ("clickhouse", "s3://b/x.tape", "s3('s3://b/x.tape/events/*.parquet', Parquet)"),
         ("trino", "s3://b/x.tape", "'s3://b/x.tape/events/'"),
+        ("trino", "gs://b/x.tape", "\"$path\" = 'gs://b/x.tape/digests.parquet'"),
     ],
 )
 def test_views_of_a_tape_in_a_store_name_its_address(engine: str, address: str, shown: str) -> None:
@@ -141,11 +99,12 @@ def test_views_of_a_tape_in_a_store_name_its_address(engine: str, address: str, 
         assert room not in found
 
 
-def test_store_that_the_engine_cannot_read_is_refused() -> None:
+@pytest.mark.parametrize(("engine", "address"), [("clickhouse", "gs://b/x.tape"), ("trino", "az://b/x.tape")])
+def test_store_that_the_engine_cannot_read_is_refused(engine: str, address: str) -> None:
     with temporary_folder() as room:
-        tape = open_folder("tape", make_tape(stage(Path(room), "gs://b/x.tape"), reads(4)))
+        tape = open_folder("tape", make_tape(stage(Path(room), address), reads(4)))
         with pytest.raises(InputError, match="this engine has no address for this object store"):
-            define_views(tape, "clickhouse")
+            define_views(tape, engine)
 
 
 def test_command_prints_the_statements(folders: list[Folder]) -> None:
