@@ -9,6 +9,7 @@ for the whole tape, even before the tape creates it.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -44,6 +45,12 @@ DEFINES = re.compile(
     r"(?:create|alter) (?:(?!\b(?:table|index|event)\b).)*?"
     r"\b(?:(view|procedure|function)\b|trigger\b.*?\b(?:before|after) ([\w ,`]+?) on\b.*?\bfor each row\b)"
 )
+# Matches normalised DDL of an object that is no table, and finds the kind and the name of the object.
+OBJECT = re.compile(
+    r"(?:create|alter|drop) (?:(?!\b(?:table|index)\b).)*?\b(view|trigger|procedure|function|event)\b"
+    r" *(?:if (?:not )?exists )?((?:`(?:[^`]|``)*`|[^`\s(])+)"
+)
+SEVERAL = re.compile(r"; *(?:create|alter|drop|rename|truncate)\b")  # a text may contain several statements
 COMMENTS = re.compile(r"/\*!\d*|\*/| +")  # around the parts of a statement of mysqldump
 DEFINER = re.compile(r" definer ?= ?(?:`[^`]*`|[^\s`@]+)(?: ?@ ?(?:`[^`]*`|\S+))?")
 RENAMES = re.compile(r"rename table\b|alter .*\brename\b")
@@ -68,6 +75,7 @@ class Catalog:
     - `numbering`: tables and views that generate ids. None means that the server was not asked for them.
     - `hidden`: triggers and routines that may insert into these tables and views (`hidden_inserts`).
     - `steps`: the target's increment and offset of ids. None means unknown.
+    - `tables_of_triggers`: the tables behind the name of a trigger. Each table can have its own trigger of this name.
     """
 
     opaque: frozenset[str] = frozenset()
@@ -79,6 +87,7 @@ class Catalog:
     touches: Mapping[str, frozenset[str]] = field(default_factory=dict)
     shows: Mapping[str, frozenset[str]] = field(default_factory=dict)
     fires: frozenset[str] = frozenset()
+    tables_of_triggers: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def hidden_by(self, names: Set[str], statement_class: str) -> frozenset[str]:
         """Return the names that hide other tables from a statement. A read and DDL fire no trigger."""
@@ -89,7 +98,7 @@ class Catalog:
 class Objects:
     """Objects in lower case, as the queries of `read_catalog` return them.
 
-    - `views` and `routines`: (name, text). `triggers`: (table, event, text).
+    - `views` and `routines`: (name, text). `triggers`: (table, event, text, name of the trigger).
     - `keys`: (table, referenced table, whether the key may lead into another schema: 1 or 0).
     - `numbering`: tables that generate ids. `tables`: tables that the texts may contain.
     - `renamed`: pairs of names that a table has at different times.
@@ -116,13 +125,18 @@ def created_objects(digests: Iterable[tuple[str, Sequence[str] | None, Sequence[
         text = plain_definition(normalized or "")
         names = [bare(name) for name in named or ()]
         made = DEFINES.match(text)
+        name = (object_of(text) or ("", ""))[1]
         body = text[made.end() :] if made and len(text) < LONGEST else ""
         if made and made[1] in ("procedure", "function"):
             routines += [(bare(name), body) for name in (calls or ())[:1]]
         elif made and names:
             tables.update(names)
             views += [(names[0], body)] if made[1] == "view" else []
-            triggers += [(names[0], event, body) for event in WORD.findall(made[2] or "") if event in EVENTS]
+            triggers += [
+                (names[0], event, body, bare(name) if name else "")
+                for event in WORD.findall(made[2] or "")
+                if event in EVENTS
+            ]
         elif names:
             numbering.update(names[:1] if NUMBERED.search(text) else ())
             schemas = {tuple(parts_of(name)[:-1]) for name in named or ()}
@@ -139,6 +153,37 @@ def created_objects(digests: Iterable[tuple[str, Sequence[str] | None, Sequence[
 def plain_definition(text: str) -> str:
     """Return the normalised text of DDL without version comments and without its definer."""
     return DEFINER.sub("", COMMENTS.sub(" ", text).strip().replace("  ", " "), count=1)
+
+
+def object_of(text: str) -> tuple[str, str] | None:
+    """Return the kind and the name of the object that DDL defines or drops. None: a table, or several statements."""
+    found = OBJECT.match(text)
+    return (found[1], found[2]) if found and not SEVERAL.search(text) else None
+
+
+def names_in_ddl(ddl: str | None, named: Sequence[str] | None, catalog: Catalog) -> Sequence[str] | None:
+    """Return the tables that DDL locks. `named`: all tables in its text. None means any table.
+
+    The statements inside a trigger, a routine or an event are not executed, so the DDL locks none of their tables. The
+    name of a routine or an event is used like a table, because statements that call a routine wait for all tables.
+    """
+    text = plain_definition(ddl or "")
+    found = object_of(text) if len(text) < LONGEST else None
+    if found is None or named is None:
+        return named
+    kind, name = found
+    if kind == "view":
+        return named
+    if kind == "trigger" and not text.startswith("drop"):
+        return named[:1] or None
+    *schema, last = parts_of(name)
+    tables = catalog.tables_of_triggers.get(last) if kind == "trigger" else None
+    return [quoted([*schema, table]) for table in sorted(tables or {f"{kind} {last}"})]
+
+
+def quoted(parts: Iterable[str]) -> str:
+    """Return a qualified name in backquotes."""
+    return ".".join("`{}`".format(part.replace("`", "``")) for part in parts)
 
 
 def created_schemas(con: duckdb.DuckDBPyConnection) -> frozenset[str]:
@@ -174,10 +219,13 @@ def read_catalog(con: "Connection[Any]", created: Objects | None = None) -> Cata
     behind = of_views + [(row[0], row[2]) for row in triggers]
     known, callable_names = there.tables | own.tables, {row[0] for row in routines}
     bodies = [(f"call {name}", text) for name, text in routines]
-    bodies += [(f"{event} {table}", text) for table, event, text in triggers]
+    bodies += [(f"{event} {table}", text) for table, event, text, _ in triggers]
     hidden, generating = hidden_inserts(bodies, there.numbering | own.numbering, of_views)
     together = join_pairs((row[0], row[1]) for row in keys)
     steps = _query(con, f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in STEPS)}")
+    named: dict[str, set[str]] = defaultdict(set)
+    for table, _, _, name in triggers:
+        named[name].add(table)
     return Catalog(
         frozenset(row[0] for row in (*views, *routines, *triggers)),
         together,
@@ -188,6 +236,7 @@ def read_catalog(con: "Connection[Any]", created: Objects | None = None) -> Cata
         touched_tables(behind, known, callable_names),
         touched_tables(of_views, known, callable_names),
         frozenset(row[0] for row in triggers) - {row[0] for row in (*views, *routines)},
+        {name: frozenset(tables) for name, tables in named.items()},
     )
 
 
@@ -212,7 +261,7 @@ def _objects_of(con: "Connection[Any]") -> Objects:
     )
     triggers = _query(
         con,
-        "SELECT EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT FROM information_schema.TRIGGERS"
+        "SELECT EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT, TRIGGER_NAME FROM information_schema.TRIGGERS"
         f" WHERE TRIGGER_SCHEMA {where}",
     )
     keys = _query(

@@ -39,7 +39,7 @@ from ...schemas.names import (
     USE_LOOKS_AT_LOCK,
     USE_TAKES_LOCK,
 )
-from .catalog import bare, redefines, tables_of
+from .catalog import bare, names_in_ddl, redefines, tables_of
 from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
 from .table_uses import ADD_WINDOW, GATHER, NamedTables, uses_of
@@ -244,10 +244,11 @@ def _number_tables(
     uses: list[tuple[int, int, int]] = []
     called: list[tuple[int]] = []
     of_digests: list[NamedTables] = []
-    for digest_no, (_, named, calls, statement_class, snapshot, properties, _) in enumerate(digests):
+    for digest_no, (_, named, calls, statement_class, snapshot, properties, ddl) in enumerate(digests):
         called += [(digest_no,)] if properties & PROPERTIES["calls_procedure"] else []
         if user_lock := sum(what for bit, what in USER_LOCKS.items() if properties & bit):
             uses.append((digest_no, TABLE_USER_LOCKS, user_lock))
+        named = named if ddl is None else names_in_ddl(ddl, named, plan.catalog)
         tables = tables_of(named, calls, statement_class, snapshot, plan.catalog)
         changes_schema = bool(properties & PROPERTIES["changes_schema"])
         hidden = tables is not None and bool(plan.catalog.hidden_by(set(map(bare, named or ())), statement_class))

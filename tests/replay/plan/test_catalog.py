@@ -16,6 +16,7 @@ from querytape.replay.plan.catalog import (
     created_schemas,
     hidden_inserts,
     may_set_off,
+    names_in_ddl,
     read_catalog,
     redefines,
     tables_of,
@@ -122,7 +123,7 @@ def test_catalog_of_the_target_is_read() -> None:
     answers: dict[str, list[tuple[object, ...]]] = {
         "VIEWS": [("Recent", "select * from `items`")],
         "ROUTINES": [("REFRESH", "INSERT INTO items VALUES (1)"), ("tidy", "DELETE FROM items")],
-        "TRIGGERS": [("Audit", "INSERT", "CALL Refresh()")],
+        "TRIGGERS": [("Audit", "INSERT", "CALL Refresh()", "Audit_i")],
         "REFERENTIAL_CONSTRAINTS": [("Items", "ORDERS", 0), ("orders", "customers", 0), ("Away", "home", 1)],
         "COLUMNS": [("Invoices",), ("ITEMS",)],
     }
@@ -191,6 +192,39 @@ def test_objects_that_the_tape_creates_hide_tables(statement: str, name: str, be
     catalog = read_catalog(cast(Any, target), created(statement))
     assert name in catalog.opaque
     assert catalog.touches.get(name) == (None if behind is None else {name, *behind})
+
+
+@pytest.mark.parametrize(
+    ("ddl", "names"),
+    [
+        ("create trigger g after update on a for each row update b set n = 1", {"a"}),
+        (
+            "create definer=root@localhost trigger if not exists s.g before delete on a for each row delete from b",
+            {"a"},
+        ),
+        ("drop trigger audit_i", {"audit"}),
+        ("DROP TRIGGER IF EXISTS shop.`Audit_I`", {"audit"}),
+        ("drop trigger other", {"trigger other"}),
+        ("create procedure p() update a set n = 1", {"procedure p"}),
+        ("create definer=x@y function `f g`() returns int return 1", {"function f g"}),
+        ("drop procedure if exists p", {"procedure p"}),
+        ("create event e on schedule every 1 day do delete from a", {"event e"}),
+        ("create view v as select * from a", {"v", "a"}),
+        ("drop view v", {"v"}),
+        ("alter table a add column trigger_id int", {"a"}),
+        ("create index event on a (n)", {"a"}),
+        ("create table a (id int); create trigger g after update on b for each row delete from c", {"a", "b", "c"}),
+        ("drop trigger audit_i; drop table b", {"b"}),
+    ],
+)
+def test_ddl_locks_no_table_inside_a_body(ddl: str, names: set[str]) -> None:
+    """The body of a trigger, routine or event is not executed. DROP TRIGGER locks the table of the trigger."""
+    target = AnsweringTarget({"TRIGGERS": [("Audit", "INSERT", "DELETE FROM b", "Audit_i")]})
+    catalog = read_catalog(cast(Any, target))
+    normalizer = Normalizer()
+    named, calls = normalizer.names(ddl.encode())
+    locked = names_in_ddl(normalizer.normalize(ddl.encode()).text, named, catalog)
+    assert tables_of(locked, calls, "ddl", False, catalog) == frozenset(names)
 
 
 def test_a_trigger_of_the_tape_on_a_view_of_the_target_counts() -> None:
