@@ -45,7 +45,7 @@ DEFINES = re.compile(
     r"(?:create|alter) (?:(?!\b(?:table|index|event)\b).)*?"
     r"\b(?:(view|procedure|function)\b|trigger\b.*?\b(?:before|after) ([\w ,`]+?) on\b.*?\bfor each row\b)"
 )
-# Matches normalised DDL of an object that is no table, and finds the kind and the name of the object.
+# Finds the kind and the name of the object in normalised DDL. DDL of a table or an index does not match.
 OBJECT = re.compile(
     r"(?:create|alter|drop) (?:(?!\b(?:table|index)\b).)*?\b(view|trigger|procedure|function|event)\b"
     r" *(?:if (?:not )?exists )?((?:`(?:[^`]|``)*`|[^`\s(])+)"

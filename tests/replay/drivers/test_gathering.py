@@ -29,8 +29,9 @@ STAGES = ("hello", "span", "planned", "ready", "going")
 class Scripted:
     """A driver that answers after `delays_s`, a delay for each stage. Its clock is `ahead_ns` ahead.
 
-    `fails_at`: the stage at which it reports a failure. `idle_with`: why it has no events to send. `dies_at`: the stage at which its connection ends. `got`: the
-    kinds of the messages that it got, without requests for its time. `spans`: the times that it shall use.
+    `fails_at`: the stage at which it reports a failure. `idle_with`: why it has no events to send. `dies_at`: the stage
+    at which its connection ends. `got`: the kinds of the messages that it got, without requests for its time. `spans`:
+    the times that it shall use.
     """
 
     channel: Channel
