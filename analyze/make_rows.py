@@ -12,6 +12,7 @@ from duckdb.sqltypes import DuckDBPyType
 
 from ..common.duck import load_sql, open_database
 from ..schemas import Folder, ddl
+from ..schemas.executed_statements import executed_statements
 from .database import (
     DETAILS,
     FACTS,
@@ -25,7 +26,7 @@ from .database import (
     AnalysisDatabase,
     open_analysis,
 )
-from .row_values import EVENTS, parse_query
+from .row_values import parse_query
 from .workload.workload import know_workload
 
 HERE = Path(__file__).parent
@@ -204,9 +205,7 @@ def prepare_empty(database: AnalysisDatabase) -> None:
         database.run(f"summary/{name}")
     with open_database(large_arrow=True) as reading:
         reading.execute(ddl("tape"))
-        parse_query(
-            database, reading, EVENTS.format(events="events", wanted="NULL", sound="true"), "statement_values", "rows"
-        )
+        parse_query(database, reading, executed_statements("events", "NULL", "true"), "statement_values", "rows")
     database.run(f"summary/{RACES}")
 
 

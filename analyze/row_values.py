@@ -8,24 +8,8 @@ import duckdb
 from ..common.duck import open_database, sql_text
 from ..native.bindings.grammar import Wanted, parse_statements
 from ..schemas import Folder
+from ..schemas.executed_statements import executed_statements
 from .database import RACES, SUSPECTS, AnalysisDatabase
-
-# The statements of some digests, with their bound parameters.
-EVENTS = """
-    SELECT session * 2147483648 + seq AS id, statement, digest, NULL::BLOB AS params
-    FROM {events}
-    WHERE command = 'query' AND statement IS NOT NULL AND {sound} AND digest IN ({wanted})
-    UNION ALL
-    SELECT e.session * 2147483648 + e.seq, coalesce(e.statement, p.statement), e.digest, e.params
-    FROM {events} AS e
-    LEFT JOIN (
-        SELECT session, stmt, any_value(statement) AS statement
-        FROM {events}
-        WHERE command = 'prepare' AND digest IN ({wanted})
-        GROUP BY session, stmt
-    ) AS p ON e.session = p.session AND e.stmt = p.stmt
-    WHERE e.command = 'execute' AND {sound} AND e.digest IN ({wanted})
-"""
 
 
 def parse_events(
@@ -40,7 +24,7 @@ def parse_events(
     named = ", ".join(sql_text(digest) for digest in digests)
     events = tape.source("events") if named else f"(FROM {tape.source('events')} LIMIT 0)"
     with open_database(memory=memory, keep_order=False, large_arrow=True) as reading:
-        parse_query(database, reading, EVENTS.format(events=events, wanted=named or "NULL", sound=sound), table, wanted)
+        parse_query(database, reading, executed_statements(events, named or "NULL", sound), table, wanted)
 
 
 def parse_query(

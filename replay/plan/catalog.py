@@ -161,6 +161,12 @@ def object_of(text: str) -> tuple[str, str] | None:
     return (found[1], found[2]) if found and not SEVERAL.search(text) else None
 
 
+def changes_trigger(ddl: str | None) -> bool:
+    """Return whether DDL creates or drops a trigger. None: the statement is no DDL."""
+    found = object_of(plain_definition(ddl or ""))
+    return found is not None and found[0] == "trigger"
+
+
 def names_in_ddl(ddl: str | None, named: Sequence[str] | None, catalog: Catalog) -> Sequence[str] | None:
     """Return the tables that DDL locks. `named`: all tables in its text. None means any table.
 

@@ -39,8 +39,9 @@ from ...schemas.names import (
     USE_LOOKS_AT_LOCK,
     USE_TAKES_LOCK,
 )
-from .catalog import bare, names_in_ddl, redefines, tables_of
+from .catalog import bare, changes_trigger, names_in_ddl, redefines, tables_of
 from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
+from .overlapping_writes import note_overlapping
 from .rules import Plan
 from .table_uses import ADD_WINDOW, GATHER, NamedTables, uses_of
 from .windows import raise_memory
@@ -83,6 +84,10 @@ COUNT_CALLS = (
     " QUALIFY start_ns <= max(end_ns) OVER (by_start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     " OR end_ns >= lead(start_ns) OVER by_start)"
 )
+TRIGGERS_CHANGE = (
+    "the tape creates or drops triggers ({}). For the plan, a trigger exists during the whole tape, so DDL may be sent"
+    " too early"
+)
 ONLY_ARRIVALS = (
     "the log contains only arrival times. The replay keeps the arrival order of commits. It also keeps the arrival"
     " order of writes to the same row outside transactions"
@@ -121,6 +126,13 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     _write_order(con, plan, tables, uses, times)
     if called and not arrivals and (at_once := con.execute(COUNT_CALLS).fetchall()[0][0]):
         plan.order_notes.append(CALLS_AT_ONCE.format(plural(at_once, "CALL")))
+    if not arrivals:
+        note_overlapping(con, plan)
+    sent_triggers = (
+        "SELECT count(*) FROM all_events JOIN known_digests USING (digest_no) WHERE sent AND changes_trigger"
+    )
+    if changes := con.execute(sent_triggers).fetchall()[0][0]:
+        plan.order_notes.append(TRIGGERS_CHANGE.format(plural(changes, "statement")))
     con.execute("DROP VIEW order_events; DROP TABLE all_events; DROP TABLE later_uses")
     raise_memory(con, plan.memory_bytes)
     if arrivals:
@@ -259,9 +271,12 @@ def _number_tables(
             what = sum(use for bit, use in USES.items() if properties & bit)
             what = USE_ASKS | USE_ADDS_ROWS if hidden and statement_class == "write" else what
             uses += [(digest_no, numbers.setdefault(name, TABLE_FIRST + len(numbers)), what) for name in sorted(tables)]
-    con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR, digest_no INTEGER, redefines BOOLEAN)")
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE known_digests"
+        " (digest VARCHAR, digest_no INTEGER, redefines BOOLEAN, changes_trigger BOOLEAN)"
+    )
     con.execute("CREATE OR REPLACE TEMP TABLE call_digests (digest_no INTEGER)")
-    known = [(digest, number, redefines(ddl)) for number, (digest, *_, ddl) in enumerate(digests)]
+    known = [(digest, number, redefines(ddl), changes_trigger(ddl)) for number, (digest, *_, ddl) in enumerate(digests)]
     insert_rows(con, "known_digests", known)
     insert_rows(con, "call_digests", called)
     return TABLE_FIRST + len(numbers), uses, bool(called), of_digests

@@ -9,7 +9,7 @@ import pytest
 from querytape.common.units import plural
 from querytape.native.bindings.sweep import PLACES
 from querytape.replay.plan.catalog import Catalog
-from querytape.replay.plan.commit_order import CALLS_AT_ONCE, ONLY_ARRIVALS, known_times
+from querytape.replay.plan.commit_order import CALLS_AT_ONCE, ONLY_ARRIVALS, TRIGGERS_CHANGE, known_times
 from querytape.replay.plan.rules import Rules
 from querytape.schemas.names import TABLE_FIRST
 
@@ -390,6 +390,16 @@ def test_overlapping_calls_are_counted(tmp_path: Path, spans: list[tuple[int, in
     events.append(event(9, 0, 200, "update a set x = 1"))
     found = notes(tmp_path, events)
     assert found == ([CALLS_AT_ONCE.format(plural(counted, "CALL"))] if counted else [])
+
+
+def test_triggers_of_the_tape_are_named(tmp_path: Path) -> None:
+    """The plan does not know from when to when a trigger exists. Other DDL is not named."""
+    made = event(1, 0, 1, "create trigger t before insert on a for each row set @x = 1")
+    dropped = event(1, 4, 5, "drop trigger t")
+    dropped["class"] = "ddl"
+    assert notes(tmp_path, [made, event(2, 2, 3, "alter table a force"), dropped]) == [
+        TRIGGERS_CHANGE.format("2 statements")
+    ]
 
 
 def test_calls_in_transactions_are_not_counted(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Count the writes of one row whose order is a guess, because their times on the tape overlap.
+
+Only writes outside of transactions count. The values in the conditions of UPDATE and DELETE identify the row. Two
+statements that only add numbers to columns do not count, because their order does not matter.
+"""
+
+import re
+
+import duckdb
+
+from ...common.duck import insert_rows, load_sql
+from ...common.units import plural
+from ...native.bindings.grammar import parse_statements
+from ...schemas.executed_statements import executed_statements
+from .rules import Plan
+
+MOST_WRITES = 500_000  # writes whose rows are compared; the first ones are taken
+SAME_ROW = (
+    "{} outside transactions overlapped an earlier write to the same row. Their order is unknown. The replay keeps the"
+    " order of their ends, so rows may differ"
+)
+# An UPDATE without ORDER BY or LIMIT that sets each column to its own value plus or minus a number. The form is that of
+# normalized texts.
+_SET = re.compile(r"update (?:low_priority |ignore )?\S+ set (.+?) where (.+)", re.DOTALL)
+_ADDS = re.compile(r"(\S+?) ?= ?\1 ?[-+] ?(?:\?|\d+)")
+# A write conflicts with the earlier writes of its row. An addition conflicts only with other statements than additions.
+_COUNT = """
+    SELECT count(DISTINCT id) FROM (
+        SELECT w.id, w.adds, w.from_ns, max(w.to_ns) OVER before AS any_ns,
+            max(w.to_ns) FILTER (NOT w.adds) OVER before AS other_ns
+        FROM written_rows AS r
+        JOIN single_writes AS w ON r.id = w.id
+        WINDOW before AS (
+            PARTITION BY r.tbl, r.name, r.value ORDER BY w.from_ns, w.id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+    )
+    WHERE from_ns < CASE WHEN adds THEN other_ns ELSE any_ns END
+"""
+
+
+def note_overlapping(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Add a note to the plan if the order of writes of one row is a guess. The view order_events must exist."""
+    count = count_overlapping(con, plan)
+    if count:
+        full = con.execute("SELECT count(*) >= getvariable('most_writes') FROM single_writes").fetchall()[0][0]
+        plan.order_notes.append(SAME_ROW.format(f"{'at least ' if full else ''}{plural(count, 'write')}"))
+    con.execute("DROP TABLE single_writes; DROP TABLE row_writes")
+
+
+def count_overlapping(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
+    """Return the number of writes that began before an earlier write of the same row had ended.
+
+    Makes the tables row_writes and single_writes.
+    """
+    found = con.execute("SELECT digest, normalized FROM tape_digests WHERE class = 'write'").fetchall()
+    con.execute("CREATE OR REPLACE TEMP TABLE row_writes (digest VARCHAR, adds BOOLEAN)")
+    insert_rows(con, "row_writes", [(digest, only_adds(text or "")) for digest, text in found])
+    con.execute(f"SET VARIABLE most_writes = {MOST_WRITES}")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE single_writes AS {load_sql(__package__, 'overlapping_writes.sql')}")
+    if not con.execute("FROM single_writes LIMIT 1").fetchall():
+        return 0
+    sound = "coalesce(errno, 0) = 0 AND session * 2147483648 + seq IN (SELECT id FROM single_writes)"
+    query = executed_statements(plan.source(), "SELECT digest FROM row_writes", sound)
+    parsed = parse_statements(con.sql(query), "keys")
+    with con.cursor() as writer:
+        writer.register("parsed_rows", parsed)
+        try:
+            writer.execute(
+                "CREATE OR REPLACE TABLE written_rows AS SELECT id, tbl, name, value FROM parsed_rows"
+                " WHERE what = 'key' AND value IS NOT NULL"
+            )
+        finally:
+            writer.unregister("parsed_rows")
+            parsed.close()
+    ((count,),) = con.execute(_COUNT).fetchall()
+    con.execute("DROP TABLE written_rows")
+    return int(count)
+
+
+def only_adds(normalized: str) -> bool:
+    """Return whether a normalized statement only adds numbers to columns that its condition does not use."""
+    parts = _SET.fullmatch(normalized)
+    if parts is None:
+        return False
+    added = [_ADDS.fullmatch(each.strip()) for each in parts[1].split(",")]
+    words = set(re.findall(r"[\w$]+", parts[2]))
+    return not words & {"limit", "order"} and all(
+        each and each[1].split(".")[-1].strip("`") not in words for each in added
+    )
