@@ -11,6 +11,12 @@ from ..schemas import Folder
 from ..schemas.executed_statements import executed_statements
 from .database import RACES, SUSPECTS, AnalysisDatabase
 
+# The columns of parse_statements.
+COLUMNS = (
+    "id BIGINT, what VARCHAR, tbl VARCHAR, name VARCHAR, role VARCHAR, op VARCHAR, tbl2 VARCHAR, name2 VARCHAR,"
+    " plain BOOLEAN, all_rows BOOLEAN, value VARCHAR, parameter BIGINT"
+)
+
 
 def parse_events(
     database: AnalysisDatabase, tape: Folder, digests: Iterable[str], table: str, wanted: Wanted, memory: str
@@ -22,9 +28,11 @@ def parse_events(
     """
     sound = "coalesce(errno, 0) = 0" if wanted == "keys" else "true"
     named = ", ".join(sql_text(digest) for digest in digests)
-    events = tape.source("events") if named else f"(FROM {tape.source('events')} LIMIT 0)"
+    if not named:
+        database.con.execute(f"CREATE OR REPLACE TABLE {table} ({COLUMNS})")
+        return
     with open_database(memory=memory, keep_order=False, large_arrow=True) as reading:
-        parse_query(database, reading, executed_statements(events, named or "NULL", sound), table, wanted)
+        parse_query(database, reading, executed_statements(tape.source("events"), named, sound), table, wanted)
 
 
 def parse_query(

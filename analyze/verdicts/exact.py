@@ -86,9 +86,9 @@ def few_pairs(columns: Columns, margin: float, disturbance: Disturbance, shared:
 def signed_rank_p(values: Floats) -> float:
     """Return the exact one-sided p for values above 0: the probability that random signs reach this sum of ranks."""
     sizes = np.abs(values)
-    _, inverse, counts = np.unique(sizes, return_inverse=True, return_counts=True)
-    ends = np.cumsum(counts)
-    doubled = (2 * ends - counts + 1)[inverse].astype(np.int64)  # twice the mean rank, so that tied ranks are integers
+    ordered = np.sort(sizes)
+    # twice the mean rank, so that tied ranks are integers
+    doubled = ordered.searchsorted(sizes, "left") + ordered.searchsorted(sizes, "right") + 1
     reached = int(doubled[values > 0].sum())
     ways = np.zeros(int(doubled.sum()) + 1)
     ways[0] = 1.0

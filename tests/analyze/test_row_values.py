@@ -2,6 +2,7 @@
 """The values of a tape's statements as a table: the selected events, their texts and their bound values."""
 
 import struct
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +51,14 @@ def test_selected_events_have_text_and_bound_values(
     finally:
         database.close()
     assert rows == found
+
+
+def test_table_without_events_has_the_columns_of_the_parser(tmp_path: Path) -> None:
+    tape = open_folder("tape", make_tape(tmp_path / "t.tape", EVENTS, known_columns=["errno"]))
+    with closing(open_analysis()) as database:
+        parse_events(database, tape, [], "none_found", "rows", "256MB")
+        parse_events(database, tape, ["a" * 16], "some_found", "rows", "256MB")
+        none, some = (
+            database.con.execute(f"SELECT * FROM {name}").description for name in ("none_found", "some_found")
+        )
+        assert none == some

@@ -131,10 +131,16 @@ FROM outcome
 WHERE status = 'executed'
 GROUP BY ALL;
 
--- What happened to each event of the tape.
+-- What happened to each event of the tape. An executed event has no reason.
 CREATE OR REPLACE TABLE account_counts AS
-SELECT run, status, reason, count(*) AS events, sum(done_ns - sent_ns)::BIGINT AS service_ns
+SELECT run::VARCHAR AS run, 'executed' AS status, NULL::VARCHAR AS reason, sum(n)::BIGINT AS events, sum(service_ns)::BIGINT AS service_ns
+FROM shape_parts
+WHERE is_executed
+GROUP BY run
+UNION ALL
+SELECT run, status, reason, count(*), sum(done_ns - sent_ns)::BIGINT
 FROM every_outcome
+WHERE status <> 'executed'
 GROUP BY ALL;
 
 -- How late the events were sent, by cause (lateness.sql). The cause `all` also has the events that were not late.

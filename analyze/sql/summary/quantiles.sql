@@ -120,11 +120,16 @@ FROM (
 ) AS placed
 GROUP BY ALL;
 
-CREATE OR REPLACE TEMP VIEW tail_bins AS
-SELECT {'digest': digest, 'round': round, 'block': block // 2, 'run': run} AS key, bin, n, least FROM block_bins WHERE paired;
-
 CREATE OR REPLACE TABLE tail_quantiles AS
-SELECT key.digest AS digest, key.round AS round, key.block AS block, key.run AS run, p FROM values_at('tail_bins', 'tail', 8);
+SELECT digest, round, block, run, [min(least) FILTER (upto >= rank_of(0.5, n)), min(least) FILTER (upto >= rank_of(0.95, n))] AS p
+FROM (
+    SELECT digest, round, block, run, least, sum(n) OVER (PARTITION BY digest, round, block, run ORDER BY bin) AS upto,
+        sum(n) OVER (PARTITION BY digest, round, block, run) AS n
+    FROM (
+        SELECT digest, round, block // 2 AS block, run, bin, sum(n)::BIGINT AS n, min(least) AS least FROM block_bins WHERE paired GROUP BY ALL
+    ) AS bins
+) AS placed
+GROUP BY ALL;
 
 CREATE OR REPLACE TEMP VIEW tick_bins AS
 SELECT {'run': run, 'round': round, 'tick': tick} AS key, bin, n, least FROM time_bins WHERE ok;
