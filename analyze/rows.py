@@ -379,8 +379,7 @@ class DistributionRow(TypedDict):
 
     digest: str
     run: str
-    height: int
-    n: int
+    points: list[list[int]]
 
 
 class DigestTimelineRow(TypedDict):
@@ -388,9 +387,7 @@ class DigestTimelineRow(TypedDict):
 
     digest: str
     run: str
-    bin: int
-    p50_ns: int
-    p95_ns: int
+    points: list[list[int]]
 
 
 class HeatRow(TypedDict):

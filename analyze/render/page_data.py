@@ -7,7 +7,6 @@ The script inserts every text as plain text.
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import sqlparse
@@ -19,7 +18,7 @@ from ..database import Row
 from ..findings.plans import accesses
 from ..findings.slower import work_sentence
 from ..model import DigestEntry, PlanEntry, Report, ratio_of, sides_of
-from ..rows import DigestsRow
+from ..rows import DigestsRow, DigestTimelineRow, DistributionRow
 from .chart_specs import Chart
 from .templating import script_json
 
@@ -45,43 +44,32 @@ SideColumn = Literal[
     "tape_p95_ns",
 ]
 SIDE_COLUMNS: tuple[SideColumn, ...] = get_args(SideColumn)
+Points = dict[str, dict[str, list[list[int]]]]  # the points of a chart by digest and side
 
 
 def page_data(report: Report, charts: Sequence[Chart] = ()) -> Markup:
     """Return the JSON, safe inside a script element."""
-    drawn = _drawn(report)
+    points = {"distribution": _points(report.details["distribution"])}
+    points["over_time"] = _points(report.details["digest_timeline"])
     data = {
         "compares": report.compares,
         "micro": MICRO,
         "charts": [chart._asdict() for chart in charts],
-        "digests": [_digest(report, entry, number, drawn) for number, entry in enumerate(report.digests)],
+        "digests": [_digest(report, entry, number, points) for number, entry in enumerate(report.digests)],
     }
     return script_json(json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str))
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """Data of the two charts of a digest, by side: [height, n], and [bin, p50 ns, p95 ns] over time."""
-
-    distribution: dict[str, list[list[int]]] = field(default_factory=dict)
-    over_time: dict[str, list[list[int | None]]] = field(default_factory=dict)
-
-
-def _drawn(report: Report) -> dict[str, Drawn]:
-    """Return the chart data of each digest."""
-    digests: dict[str, Drawn] = defaultdict(Drawn)
-    for row in report.details["distribution"]:
-        drawn = digests[row["digest"]].distribution
-        drawn.setdefault(row["run"], []).append([row["height"], row["n"]])
-    for part in report.details["digest_timeline"]:
-        over_time = digests[part["digest"]].over_time
-        over_time.setdefault(part["run"], []).append([part["bin"], part["p50_ns"], part["p95_ns"]])
+def _points(rows: Sequence[DistributionRow | DigestTimelineRow]) -> Points:
+    """Return the points of a chart."""
+    digests: Points = defaultdict(dict)
+    for row in rows:
+        digests[row["digest"]][row["run"]] = row["points"]
     return digests
 
 
-def _digest(report: Report, entry: DigestEntry, number: int, drawn: dict[str, Drawn]) -> Row:
-    """Return the page's data of one digest. `number`: its place in the report."""
-    charts = drawn[entry["digest"]]
+def _digest(report: Report, entry: DigestEntry, number: int, points: dict[str, Points]) -> Row:
+    """Return the page's data of one digest. `number`: its place in the report. `points`: by chart."""
     pair, shift = entry["pair"], entry["shift"]
     shown: Row = {
         "id": entry["digest"],
@@ -98,8 +86,8 @@ def _digest(report: Report, entry: DigestEntry, number: int, drawn: dict[str, Dr
         "p95": [_rounded(shift["p95_low"] if shift else None), _rounded(shift["p95_high"] if shift else None)],
         "lost": pair["lost_ns"] if pair else None,
         "tail_share": _rounded(pair["tail_share"] if pair else None),
-        "distribution": charts.distribution,
-        "over_time": charts.over_time if number < MAX_TIMELINES else {},
+        "distribution": points["distribution"][entry["digest"]],
+        "over_time": points["over_time"][entry["digest"]] if number < MAX_TIMELINES else {},
         "errors": _errors(report, entry),
     }
     if number < MAX_FORMATTED_DIGESTS:

@@ -259,13 +259,14 @@ def bootstrap_quantile(tails: Columns, seed: int = 1) -> dict[str, tuple[float, 
     Blocks of time are resampled with replacement (Kuensch 1989).
     """
     chance = np.random.default_rng(seed)
-    intervals = {}
+    means: dict[str, Floats] = {}
     for digest, rows in by_digest(tails):
         a, b = rows["tail_a_ns"].astype(np.float64), rows["tail_b_ns"].astype(np.float64)
         if len(a) < MIN_TAILS:
             continue
         ratios = np.log(np.maximum(b, 1) / np.maximum(a, 1))
-        drawn = ratios[chance.integers(0, len(ratios), (RESAMPLES, len(ratios)))].mean(axis=1)
-        low, high = np.quantile(drawn, [0.025, 0.975])
-        intervals[digest] = (exp(float(low)), exp(float(high)))
-    return intervals
+        means[digest] = ratios[chance.integers(0, len(ratios), (RESAMPLES, len(ratios)))].mean(axis=1)
+    if not means:
+        return {}
+    lows, highs = np.exp(np.quantile(np.stack(list(means.values())), [0.025, 0.975], axis=1))
+    return dict(zip(means, zip(lows.tolist(), highs.tolist(), strict=True), strict=True))

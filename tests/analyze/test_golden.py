@@ -27,7 +27,7 @@ from querytape.analyze.database import (
     open_analysis,
 )
 
-from tests.helpers.golden import check_all
+from tests.helpers.golden import check_all, each_point
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, make_tape
 
@@ -54,7 +54,7 @@ def test_each_analysis_returns_its_golden_rows(small_paths: tuple[Path, Path, Pa
     found.update({f"inspect/{name}": rows for name, rows in summarise_tape(small_paths[0]).answers.items()})
     found.update({f"workload/{name}": rows for name, rows in summarise_tape(small_paths[0]).workload.items()})
     found["one_run"] = [build(small_paths[0], [small_paths[1]]).answers["digests"][0]]
-    got = json.loads(json.dumps(plain(found), default=str))
+    got = each_point(json.loads(json.dumps(plain(found), default=str)))
     check_all(GOLDEN, got)
 
 

@@ -20,7 +20,7 @@ from querytape.analyze.database import DETAILS, VERDICTS, open_analysis
 from querytape.common.duck import sql_text
 
 from tests.analyze.test_golden import plain
-from tests.helpers.golden import check_all
+from tests.helpers.golden import check_all, each_point
 from tests.helpers.runs import make_run
 from tests.helpers.tables import insert_rows
 from tests.helpers.tapes import MS, T0, make_tape
@@ -186,7 +186,9 @@ def test_each_analysis_of_the_varied_runs_gives_its_golden_rows(varied: Report) 
     found: dict[str, Any] = {name: database.query(f"report/{name}") for name in (*DETAILS, *VERDICTS)}
     database.close()
     found.update(varied.answers.items())
-    got = {name: shortened(rows) for name, rows in json.loads(json.dumps(plain(found), default=str)).items()}
+    got = {
+        name: shortened(rows) for name, rows in each_point(json.loads(json.dumps(plain(found), default=str))).items()
+    }
     check_all(GOLDEN, got)
 
 

@@ -43,6 +43,20 @@ def _is_line(value: Any, is_row: bool = False) -> bool:
     return not any(isinstance(one, dict | list) for one in inner) and (is_row or not is_texts)
 
 
+def each_point(answers: dict[str, Any]) -> dict[str, Any]:
+    """Return answers with one row for each point, instead of rows with a list of points."""
+
+    def apart(row: Any) -> list[Any]:
+        if not isinstance(row, dict) or "points" not in row:
+            return [row]
+        return [{**row, "points": point} for point in row["points"]]
+
+    return {
+        name: [one for row in rows for one in apart(row)] if isinstance(rows, list) else rows
+        for name, rows in answers.items()
+    }
+
+
 def check_one(path: Path, key: str, got: Any) -> None:
     """Compare one answer with its entry in a file of many answers."""
     wanted = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}

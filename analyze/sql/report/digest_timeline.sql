@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How did the service times of each digest change over time? The result has the median and the p95 in each block
--- of the tape's time, for the first round of each run.
+-- of the tape's time, for the first round of each run. A point is [block, p50 in ns, p95 in ns].
 --
 -- Input: the table block_quantiles.
 --
@@ -14,4 +14,4 @@
 --   .read analyze/sql/summary/chosen.sql
 --   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/digest_timeline.sql
-SELECT digest, run, block AS bin, p[1] AS p50_ns, p[2] AS p95_ns FROM block_quantiles ORDER BY digest, run, bin
+SELECT digest, run, list([block::BIGINT, p[1], p[2]] ORDER BY block) AS points FROM block_quantiles GROUP BY digest, run ORDER BY digest, run

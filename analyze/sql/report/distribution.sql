@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How are the service times of each digest distributed? The result counts events in buckets of a quarter power of two,
--- for both sides.
+-- for both sides. A point is [bucket, events].
 --
 -- Input: the table height_counts.
 --
@@ -14,4 +14,4 @@
 --   .read analyze/sql/summary/chosen.sql
 --   .read analyze/sql/summary/quantiles.sql
 --   .read analyze/sql/report/distribution.sql
-SELECT digest, run, height, n FROM height_counts ORDER BY digest, run, height
+SELECT digest, run, list([height::BIGINT, n] ORDER BY height) AS points FROM height_counts GROUP BY digest, run ORDER BY digest, run
