@@ -3,6 +3,7 @@
 a password.
 """
 
+import os
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -17,14 +18,16 @@ TARGET = replace(parse_target("mysql://app@127.0.0.1:1/shop", environ={}), passw
 
 
 def test_password_is_not_in_arguments_or_environment(tmp_path: Path) -> None:
-    """The driver process runs in its own operating system session."""
+    """The driver has its own process group, so that Ctrl-C at the terminal reaches only the lead. It stays in the session
+    of the lead, because the scheduler shares the cores between sessions.
+    """
     order = Order(tmp_path / "no.set", ("01.tape",), ReplayOptions(TARGET, tmp_path / "x.run"), {})
     channel, process = start_driver(order)
     try:
         for name in ("cmdline", "environ"):
             assert b"hidden-from-others" not in Path(f"/proc/{process.pid}/{name}").read_bytes()
         fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        assert int(fields[3]) == process.pid  # its own session, so that Ctrl-C at the terminal reaches only the lead
+        assert (int(fields[2]), int(fields[3])) == (process.pid, os.getsid(0))
     finally:
         channel.close()
         process.kill()
