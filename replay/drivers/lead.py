@@ -329,6 +329,8 @@ class Lead(Gathering):
         if member.info is not None or not member.told:
             return None
         until = member.died_ns or member.granted_ns
+        if 0 < until <= self.zero_ns:
+            return None
         return 0 if member.begins is None else member.begins.due_ns, until - self.zero_ns if until else None
 
     def _used(self, what: str) -> Iterator[int]:

@@ -334,3 +334,23 @@ def test_driver_with_another_target_is_a_warning() -> None:
     ]
     Lead._find_other_servers(lead, Facts("x"))  # type: ignore[arg-type]
     assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("died_ns", "granted_ns", "told", "span"),
+    [
+        (None, 0, False, None),
+        (None, 0, True, (0, None)),
+        (99, 0, True, None),
+        (100, 0, True, None),
+        (101, 0, True, (0, 1)),
+        (None, 90, True, None),
+        (None, 130, True, (0, 30)),
+    ],
+)
+def test_driver_that_ended_before_the_start_sent_nothing(
+    died_ns: int | None, granted_ns: int, told: bool, span: tuple[int, int | None] | None
+) -> None:
+    """The run starts at 100. `granted_ns` is the limit after which a driver on another host sends nothing."""
+    member = SimpleNamespace(info=None, told=told, died_ns=died_ns, granted_ns=granted_ns, begins=None)
+    assert Lead._unsure(SimpleNamespace(zero_ns=100), member) == span  # type: ignore[arg-type]
