@@ -16,6 +16,7 @@ from ...schemas.executed_statements import executed_statements
 from .rules import Plan
 
 MOST_WRITES = 500_000  # writes whose rows are compared; the first ones are taken
+LONGEST = 10_000  # characters; a longer statement counts as one that does not only add
 SAME_ROW = (
     "{} outside transactions overlapped an earlier write to the same row. Their order is unknown. The replay keeps the"
     " order of their ends, so rows may differ"
@@ -53,9 +54,10 @@ def count_overlapping(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
 
     Makes the tables row_writes and single_writes.
     """
-    found = con.execute("SELECT digest, normalized FROM tape_digests WHERE class = 'write'").fetchall()
+    text = f"CASE WHEN length(normalized) < {LONGEST} THEN normalized END"
+    found = con.execute(f"SELECT digest, {text} FROM tape_digests WHERE class = 'write'").fetchall()
     con.execute("CREATE OR REPLACE TEMP TABLE row_writes (digest VARCHAR, adds BOOLEAN)")
-    insert_rows(con, "row_writes", [(digest, only_adds(text or "")) for digest, text in found])
+    insert_rows(con, "row_writes", [(digest, only_adds(known or "")) for digest, known in found])
     con.execute(f"SET VARIABLE most_writes = {MOST_WRITES}")
     con.execute(f"CREATE OR REPLACE TEMP TABLE single_writes AS {load_sql(__package__, 'overlapping_writes.sql')}")
     if not con.execute("FROM single_writes LIMIT 1").fetchall():
