@@ -41,7 +41,7 @@ _COUNT = """
 
 
 def note_overlapping(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Add a note to the plan if the order of writes of one row is a guess. The view order_events must exist."""
+    """Add a note to the plan if the order of writes of one row is a guess. The table all_events must exist."""
     count = count_overlapping(con, plan)
     if count:
         full = con.execute("SELECT count(*) >= getvariable('most_writes') FROM single_writes").fetchall()[0][0]
@@ -55,12 +55,13 @@ def count_overlapping(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
     Makes the tables row_writes and single_writes.
     """
     text = f"CASE WHEN length(normalized) < {LONGEST} THEN normalized END"
-    found = con.execute(f"SELECT digest, {text} FROM tape_digests WHERE class = 'write'").fetchall()
+    picked = "class = 'write' AND has_property(properties, 'asks_rows')"
+    found = con.execute(f"SELECT digest, {text} FROM tape_digests WHERE {picked}").fetchall()
     con.execute("CREATE OR REPLACE TEMP TABLE row_writes (digest VARCHAR, adds BOOLEAN)")
     insert_rows(con, "row_writes", [(digest, only_adds(known or "")) for digest, known in found])
     con.execute(f"SET VARIABLE most_writes = {MOST_WRITES}")
     con.execute(f"CREATE OR REPLACE TEMP TABLE single_writes AS {load_sql(__package__, 'overlapping_writes.sql')}")
-    if not con.execute("FROM single_writes LIMIT 1").fetchall():
+    if not con.execute("FROM single_writes WHERE NOT adds LIMIT 1").fetchall():
         return 0
     sound = "coalesce(errno, 0) = 0 AND session * 2147483648 + seq IN (SELECT id FROM single_writes)"
     query = executed_statements(plan.source(), "SELECT digest FROM row_writes", sound)
