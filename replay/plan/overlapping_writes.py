@@ -21,10 +21,11 @@ SAME_ROW = (
     "{} outside transactions overlapped an earlier write to the same row. Their order is unknown. The replay keeps the"
     " order of their ends, so rows may differ"
 )
-# An UPDATE without ORDER BY or LIMIT that sets each column to its own value plus or minus a number. The form is that of
-# normalized texts.
+# An UPDATE that sets each column to its own value plus or minus a number, where columns equal given values. The form is
+# that of normalized texts.
 _SET = re.compile(r"update (?:low_priority |ignore )?\S+ set (.+?) where (.+)", re.DOTALL)
 _ADDS = re.compile(r"(\S+?) ?= ?\1 ?[-+] ?(?:\?|\d+)")
+_EQUALS = re.compile(r"([\w$.`]+) ?= ?(?:\?|\d+)")
 # A write conflicts with the earlier writes of its row. An addition conflicts only with other statements than additions.
 _COUNT = """
     SELECT count(DISTINCT id) FROM (
@@ -82,12 +83,13 @@ def count_overlapping(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
 
 
 def only_adds(normalized: str) -> bool:
-    """Return whether a normalized statement only adds numbers to columns that its condition does not use."""
+    """Return whether a normalized UPDATE only adds numbers to columns, and asks for other columns by `=` alone."""
     parts = _SET.fullmatch(normalized)
     if parts is None:
         return False
     added = [_ADDS.fullmatch(each.strip()) for each in parts[1].split(",")]
-    words = set(re.findall(r"[\w$]+", parts[2]))
-    return not words & {"limit", "order"} and all(
-        each and each[1].split(".")[-1].strip("`") not in words for each in added
-    )
+    equal = [_EQUALS.fullmatch(each.strip()) for each in parts[2].split(" and ")]
+    if None in added or None in equal:
+        return False
+    changed, asked = ({each[1].split(".")[-1].strip("`") for each in found if each} for found in (added, equal))
+    return not changed & asked
