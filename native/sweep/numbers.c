@@ -126,7 +126,8 @@ static void mark(struct qt_sweep *s, const struct qt_point *p)
         NULL);
 }
 
-/* Rule 7: the statement had its locks just after the last commit that it may have waited for. */
+/* Rule 7: the statement had its locks just after the last commit that it may have waited for. If several statements
+ * waited for this commit, they got their locks in the order of their beginnings. */
 static void grant(struct qt_sweep *s, struct qt_event *e)
 {
     int64_t ns = s->times == QT_ARRIVALS ? e->at_ns : e->from_ns;
@@ -143,7 +144,7 @@ static void grant(struct qt_sweep *s, struct qt_event *e)
     for (int32_t i = 0; i < e->n_uses; i++) {
         const struct qt_use *use = &e->uses[i];
         if (use->adds)
-            qt_sweep_mark(s, e, use->table, QT_ADDS, ns, 0);
+            qt_sweep_mark(s, e, use->table, QT_ADDS, ns, use->asks && !e->is_long);
         if (use->adds && use->asks && !e->is_long)
             qt_sweep_wait(s, e, use->table, QT_ADDS, ns - 1);
     }

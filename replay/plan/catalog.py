@@ -13,6 +13,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import product
+from operator import or_
 from typing import Any
 
 import duckdb
@@ -23,6 +26,7 @@ from ...common.duck import plain_reason, small_database
 from ...common.errors import InputError, TargetError
 from ...common.groups import join_pairs
 from ...schemas import Folder
+from ...schemas.names import USE_ADDS_ROWS, USE_ASKS
 from ...servers.target import fault_text
 from .overrides import STEPS, id_steps
 
@@ -38,6 +42,8 @@ EVENTS = {
     "update": ("update",),
     "delete": ("delete",),
 }
+ADD = frozenset({"insert", "replace", "load"})  # words of statements that add rows
+ASK = frozenset({"update", "delete", "replace", "select"})  # words of statements that depend on existing rows
 FIRE_NOTHING = ("read", "ddl")  # classes of statements that fire no trigger
 DYNAMIC = frozenset({"prepare", "immediate"})  # words of dynamic SQL in a routine
 # Matches a normalised CREATE or ALTER, and finds the kind of its object and the events of a trigger.
@@ -76,6 +82,7 @@ class Catalog:
     - `hidden`: triggers and routines that may insert into these tables and views (`hidden_inserts`).
     - `steps`: the target's increment and offset of ids. None means unknown.
     - `tables_of_triggers`: the tables behind the name of a trigger. Each table can have its own trigger of this name.
+    - `uses_of_triggers`: how the triggers of each pair (event, table) use rows (`uses_of_triggers`).
     """
 
     opaque: frozenset[str] = frozenset()
@@ -88,10 +95,22 @@ class Catalog:
     shows: Mapping[str, frozenset[str]] = field(default_factory=dict)
     fires: frozenset[str] = frozenset()
     tables_of_triggers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    uses_of_triggers: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
     def hidden_by(self, names: Set[str], statement_class: str) -> frozenset[str]:
         """Return the names that hide other tables from a statement. A read and DDL fire no trigger."""
         return frozenset(names & self.opaque) - (self.fires if statement_class in FIRE_NOTHING else frozenset())
+
+    def uses_by_triggers(self, text: str, names: Iterable[str]) -> int:
+        """Return the USE_* flags of all triggers that a write may fire.
+
+        `text`: the normalised text of the write. `names`: the tables and views that it names.
+        """
+        if not text or len(text) >= LONGEST:
+            return USE_ASKS | USE_ADDS_ROWS
+        tables = set[str]().union(*(self.touches.get(name, {name}) for name in names))
+        fired = product(events_of(words_of(text)), tables)
+        return reduce(or_, (self.uses_of_triggers.get(key, 0) for key in fired), 0)
 
 
 @dataclass(frozen=True)
@@ -229,6 +248,7 @@ def read_catalog(con: "Connection[Any]", created: Objects | None = None) -> Cata
     hidden, generating = hidden_inserts(bodies, there.numbering | own.numbering, of_views)
     together = join_pairs((row[0], row[1]) for row in keys)
     steps = _query(con, f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in STEPS)}")
+    touches = touched_tables(behind, known, callable_names)
     named: dict[str, set[str]] = defaultdict(set)
     for table, _, _, name in triggers:
         named[name].add(table)
@@ -239,10 +259,11 @@ def read_catalog(con: "Connection[Any]", created: Objects | None = None) -> Cata
         generating,
         hidden,
         id_steps(dict(zip(STEPS, steps[0], strict=True)) if steps else None),
-        touched_tables(behind, known, callable_names),
+        touches,
         touched_tables(of_views, known, callable_names),
         frozenset(row[0] for row in triggers) - {row[0] for row in (*views, *routines)},
         {name: frozenset(tables) for name, tables in named.items()},
+        uses_of_triggers(triggers, touches),
     )
 
 
@@ -344,15 +365,47 @@ def bare(name: str) -> str:
     return parts_of(name)[-1]
 
 
+def words_of(text: str) -> set[str]:
+    """Return the words of a text in lower case. The function REPLACE() is left out."""
+    return set(WORD.findall(REPLACE_FUNCTION.sub("(", text)))
+
+
+def events_of(words: Set[str]) -> set[str]:
+    """Return the events of triggers that a statement with these words may cause."""
+    return {event for word in words & EVENTS.keys() for event in EVENTS[word]}
+
+
 def may_set_off(text: str, names: Iterable[str], calls: Iterable[str]) -> frozenset[str]:
     """Return the triggers and routines that a text may run.
 
     A trigger is returned as `insert orders`, a routine as `call refresh`. `names` are the tables that the text names,
     and `calls` are the routines that it names. All names are in lower case.
     """
-    words = set(WORD.findall(REPLACE_FUNCTION.sub("(", text)))
-    events = {event for word, events in EVENTS.items() if word in words for event in events}
-    return frozenset({f"{event} {name}" for event in events for name in names} | {f"call {name}" for name in calls})
+    fired = product(events_of(words_of(text)), names)
+    return frozenset({f"{event} {name}" for event, name in fired} | {f"call {name}" for name in calls})
+
+
+def uses_of_triggers(
+    triggers: Iterable[tuple[str, ...]], touches: Mapping[str, frozenset[str]]
+) -> dict[tuple[str, str], int]:
+    """Return the USE_* flags of the triggers of each pair (event, table), with those of the triggers that they fire.
+
+    `triggers`: (table, event, text, ...) of each trigger, in lower case. An empty text may do anything. No trigger
+    changes its own table.
+    """
+    uses: dict[tuple[str, str], int] = defaultdict(int)
+    fired: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+    for table, event, text, *_ in triggers:
+        words = words_of(text)
+        uses[event, table] |= USE_ASKS if not text or words & ASK else 0
+        uses[event, table] |= USE_ADDS_ROWS if not text or words & ADD else 0
+        fired[event, table].update(product(events_of(words), touches.get(table, frozenset()) - {table}))
+    before: dict[tuple[str, str], int] = {}
+    while before != uses:
+        before = dict(uses)
+        for key, others in fired.items():
+            uses[key] = reduce(or_, (before.get(other, 0) for other in others), uses[key])
+    return dict(uses)
 
 
 def hidden_inserts(

@@ -249,34 +249,37 @@ def _number_tables(
     """
     digests = con.execute(
         "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), coalesce(properties, 0),"
-        " CASE WHEN class = 'ddl' THEN normalized END"
+        " CASE WHEN class = 'ddl' THEN normalized END, CASE WHEN class = 'write' THEN coalesce(normalized, '') END"
         f" FROM {plan.tape.source('digests')} ORDER BY digest"
     ).fetchall()
     numbers: dict[str, int] = {}
     uses: list[tuple[int, int, int]] = []
     called: list[tuple[int]] = []
     of_digests: list[NamedTables] = []
-    for digest_no, (_, named, calls, statement_class, snapshot, properties, ddl) in enumerate(digests):
+    for digest_no, (_, named, calls, statement_class, snapshot, properties, ddl, write) in enumerate(digests):
         called += [(digest_no,)] if properties & PROPERTIES["calls_procedure"] else []
         if user_lock := sum(what for bit, what in USER_LOCKS.items() if properties & bit):
             uses.append((digest_no, TABLE_USER_LOCKS, user_lock))
         named = named if ddl is None else names_in_ddl(ddl, named, plan.catalog)
         tables = tables_of(named, calls, statement_class, snapshot, plan.catalog)
         changes_schema = bool(properties & PROPERTIES["changes_schema"])
-        hidden = tables is not None and bool(plan.catalog.hidden_by(set(map(bare, named or ())), statement_class))
+        names = set(map(bare, named or ()))
+        hidden = tables is not None and bool(plan.catalog.hidden_by(names, statement_class))
         of_digests.append(NamedTables(None if tables is None or hidden else named, bool(user_lock), changes_schema))
         if tables is None:
             uses.append((digest_no, TABLE_UNKNOWN, USE_ASKS | USE_ADDS_ROWS))
         else:
             what = sum(use for bit, use in USES.items() if properties & bit)
-            what = USE_ASKS | USE_ADDS_ROWS if hidden and statement_class == "write" else what
+            what |= plan.catalog.uses_by_triggers(write, names) if hidden and write is not None else 0
             uses += [(digest_no, numbers.setdefault(name, TABLE_FIRST + len(numbers)), what) for name in sorted(tables)]
     con.execute(
         "CREATE OR REPLACE TEMP TABLE known_digests"
         " (digest VARCHAR, digest_no INTEGER, redefines BOOLEAN, changes_trigger BOOLEAN)"
     )
     con.execute("CREATE OR REPLACE TEMP TABLE call_digests (digest_no INTEGER)")
-    known = [(digest, number, redefines(ddl), changes_trigger(ddl)) for number, (digest, *_, ddl) in enumerate(digests)]
+    known = [
+        (digest, number, redefines(ddl), changes_trigger(ddl)) for number, (digest, *_, ddl, _) in enumerate(digests)
+    ]
     insert_rows(con, "known_digests", known)
     insert_rows(con, "call_digests", called)
     return TABLE_FIRST + len(numbers), uses, bool(called), of_digests

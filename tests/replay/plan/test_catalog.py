@@ -10,8 +10,10 @@ from querytape.common.errors import TargetError
 from querytape.common.groups import join_pairs
 from querytape.native.bindings.statements import Normalizer
 from querytape.replay.plan.catalog import (
+    LONGEST,
     Catalog,
     Objects,
+    bare,
     created_objects,
     created_schemas,
     hidden_inserts,
@@ -23,6 +25,7 @@ from querytape.replay.plan.catalog import (
     touched_tables,
 )
 from querytape.schemas import ACTIONS
+from querytape.schemas.names import USE_ADDS_ROWS, USE_ASKS
 
 
 def test_tables_of_statements_are_found() -> None:
@@ -244,6 +247,48 @@ def test_renamed_tables_keep_their_triggers_and_share_one_order() -> None:
     assert catalog.touches["b_new"] == {"b_new", "a"}
     assert catalog.touches["gone"] == {"gone", "a"}
     assert len({catalog.together[name] for name in ("b", "b_old", "b_new", "gone")}) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "uses"),
+    [
+        ("insert into a values (?+)", USE_ASKS),  # through the trigger of b
+        ("delete from a where id = ?", USE_ADDS_ROWS),
+        ("replace into a values (?+)", USE_ASKS | USE_ADDS_ROWS),
+        ("update a set n = replace(n, ?)", 0),
+        ("insert into v values (?+)", USE_ASKS),
+        ("delete from `my log`", USE_ASKS | USE_ADDS_ROWS),  # the server hides the text of the trigger
+        ("delete from other", 0),
+        ("insert into a values (?+)".ljust(LONGEST), USE_ASKS | USE_ADDS_ROWS),
+    ],
+)
+def test_triggers_ask_for_rows_and_add_rows_by_their_texts(text: str, uses: int) -> None:
+    triggers = [
+        ("A", "INSERT", "SET @n = NEW.id", "a_i"),
+        ("a", "INSERT", "UPDATE b SET n = 1 WHERE id = NEW.id", "a_i2"),
+        ("a", "DELETE", "INSERT INTO log VALUES (OLD.id)", "a_d"),
+        ("a", "UPDATE", "SET NEW.n = REPLACE(NEW.n, 'x', '')", "a_u"),
+        ("my log", "DELETE", "", "l_d"),
+    ]
+    tables = [(name,) for name in ("a", "b", "log", "my log", "other", "v")]
+    answers: dict[str, list[tuple[object, ...]]] = {
+        "TRIGGERS": list(triggers),
+        "TABLES": list(tables),
+        "VIEWS": [("v", "select * from `a`")],
+    }
+    catalog = read_catalog(cast(Any, AnsweringTarget(answers)))
+    named, _ = Normalizer().names(text.encode())
+    assert catalog.uses_by_triggers(text, [bare(name) for name in named or ()]) == uses
+
+
+def test_triggers_that_fire_each_other_have_the_uses_of_both() -> None:
+    made = created(
+        "create trigger a_i after insert on a for each row insert into b values (new.id)",
+        "create trigger b_i after insert on b for each row delete from c where id = new.id",
+        "create trigger c_d after delete on c for each row insert into a values (old.id)",
+    )
+    catalog = read_catalog(cast(Any, AnsweringTarget({})), made)
+    assert set(catalog.uses_of_triggers.values()) == {USE_ASKS | USE_ADDS_ROWS}
 
 
 def test_trigger_of_the_tape_hides_inserts_only_by_its_body() -> None:

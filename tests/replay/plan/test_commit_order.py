@@ -48,10 +48,14 @@ def event(session: int, start_ms: int, end_ms: int, sql: str, errno: int = 0) ->
 
 
 def waits(
-    tmp_path: Path, events: list[dict[str, Any]], precision_ns: int = 1000, source: str = "slowlog"
+    tmp_path: Path,
+    events: list[dict[str, Any]],
+    precision_ns: int = 1000,
+    source: str = "slowlog",
+    catalog: Catalog = CATALOG,
 ) -> list[str | None]:
     """Return the waits and commit numbers of each event, in the order of the list."""
-    plan = planned(tmp_path, events, ORDERED, catalog=CATALOG, precision_ns=precision_ns, source=source)
+    plan = planned(tmp_path, events, ORDERED, catalog=catalog, precision_ns=precision_ns, source=source)
     rows = {(session, seq): text for session, seq, text in fed(plan, "session", "seq", "waits")}
     places: dict[int, int] = {}
     found = []

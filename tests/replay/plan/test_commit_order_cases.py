@@ -7,12 +7,14 @@ all its reads.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from querytape.native.bindings.sweep import PLACES
+from querytape.replay.plan.catalog import read_catalog
 
 from tests.helpers.tapes import SECOND
+from tests.replay.plan.test_catalog import AnsweringTarget
 from tests.replay.plan.test_commit_order import arrival, event, waits
 
 pytestmark = pytest.mark.slow
@@ -81,6 +83,61 @@ def test_insert_has_its_locks_before_a_late_answer(
 
 @pytest.mark.sampled
 @pytest.mark.parametrize(
+    ("deletes", "waits_for_each_other"),
+    [
+        ("delete from copy where id = old.id", (False, True)),  # only the INSERT adds rows to the copy
+        ("insert into gone values (old.id)", (True, False)),  # both add rows, so the earlier statement goes first
+    ],
+)
+def test_trigger_decides_whether_a_delete_adds_rows(
+    deletes: str, waits_for_each_other: tuple[bool, bool], tmp_path: Path
+) -> None:
+    """Online schema changes copy rows by triggers. A DELETE that only deletes rows of the copy locks a gap there."""
+    target = AnsweringTarget(
+        {
+            "TRIGGERS": [
+                ("a", "INSERT", "replace into copy values (new.id)", "a_i"),
+                ("a", "DELETE", deletes, "a_d"),
+            ],
+            "TABLES": [("a",), ("copy",), ("gone",)],
+        }
+    )
+    events = [
+        event(1, 0, 1, "begin"),
+        event(2, 0, 1, "begin"),
+        event(1, 12, 14, "insert into a values (1)"),
+        event(2, 10, 20, "delete from a where id = 2"),
+        event(1, 40, 41, "commit"),
+        event(2, 40, 41, "commit"),
+    ]
+    found = [str(text or "") for text in waits(tmp_path, events, catalog=read_catalog(cast(Any, target)))]
+    assert (adds_awaited(found[2]), adds_awaited(found[3])) == waits_for_each_other
+
+
+def adds_awaited(waits_of_event: str) -> bool:
+    """Return whether an event waits for a statement that adds rows."""
+    return any(int(pair.split(":")[0]) % PLACES == 2 for pair in waits_of_event.split(";")[0].split())
+
+
+def test_replace_waits_for_an_earlier_replace_that_got_its_locks_at_the_same_time(tmp_path: Path) -> None:
+    """Both may have waited for one COMMIT. A server then gives the locks in the order of the requests."""
+    events = [
+        event(3, 0, 1, "begin"),
+        event(3, 2, 3, "delete from a"),
+        event(3, 20, 21, "commit"),
+        event(1, 0, 1, "begin"),
+        event(1, 5, 23, "replace into a values (1)"),
+        event(2, 0, 1, "begin"),
+        event(2, 6, 22, "replace into a values (2)"),
+        event(1, 30, 31, "commit"),
+        event(2, 30, 31, "commit"),
+    ]
+    found = [str(text or "") for text in waits(tmp_path, events)]
+    assert (adds_awaited(found[4]), adds_awaited(found[6])) == (False, True)
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize(
     ("asked_ms", "ended_ms", "is_first"),
     [
         (6, None, True),  # the next arrival came late, and no transaction ended before it
@@ -106,8 +163,7 @@ def test_insert_in_a_general_log_has_its_locks_before_the_next_arrival(
         arrival(3, 40 if ended_ms is None else ended_ms, "commit"),
     ]
     found = waits(tmp_path, events, source="general")
-    kinds = {int(pair.split(":")[0]) % PLACES for pair in str(found[5] or "").split(";")[0].split()}
-    assert (2 in kinds) == is_first
+    assert adds_awaited(str(found[5] or "")) == is_first
 
 
 def test_commit_may_begin_when_its_session_logs_the_previous_entry(tmp_path: Path) -> None:
