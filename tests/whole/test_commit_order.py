@@ -105,8 +105,8 @@ def record_and_replay(
 
 def spanned(tape: Path) -> set[tuple[str, int]]:
     """Return the (table, object) rows with an autocommit write that lasts longer than a transaction on the row. A
-    transaction starts to work on an object at its first statement that names the object. The work ends with the
-    transaction.
+    transaction starts to work on an object at its first statement that names the object. The work ends when the
+    transaction sends its COMMIT.
     """
     columns = "session, seq, start_ns, start_ns + duration_ns AS end_ns, decode(statement) AS text"
     named = query(
@@ -115,7 +115,7 @@ def spanned(tape: Path) -> set[tuple[str, int]]:
         placed AS (
             SELECT *, max(CASE WHEN text IN ('BEGIN', 'COMMIT', 'ROLLBACK') THEN seq END) OVER before AS edge,
                 last(CASE WHEN text IN ('BEGIN', 'COMMIT', 'ROLLBACK') THEN text END IGNORE NULLS) OVER before AS kind,
-                first(CASE WHEN text IN ('COMMIT', 'ROLLBACK') THEN end_ns END IGNORE NULLS) OVER behind AS over_ns
+                first(CASE WHEN text IN ('COMMIT', 'ROLLBACK') THEN start_ns END IGNORE NULLS) OVER behind AS over_ns
             FROM said
             WINDOW before AS (PARTITION BY session ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
                 behind AS (PARTITION BY session ORDER BY seq ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
