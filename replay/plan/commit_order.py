@@ -41,6 +41,7 @@ from ...schemas.names import (
 )
 from .catalog import bare, changes_trigger, names_in_ddl, redefines, tables_of
 from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
+from .locked_rows import find_earlier_ends
 from .overlapping_writes import note_overlapping
 from .rules import Plan
 from .table_uses import ADD_WINDOW, GATHER, NamedTables, uses_of
@@ -122,7 +123,10 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     con.execute(f"SET VARIABLE later = {USE_LATER}")
     con.execute(f"SET VARIABLE first_table = {TABLE_FIRST}")
     con.execute("CREATE OR REPLACE TEMP TABLE later_uses (session BIGINT, seq BIGINT, later_no BIGINT)")
+    con.execute("CREATE OR REPLACE TEMP TABLE earlier_ends (session BIGINT, seq BIGINT, ended_ns BIGINT)")
     con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {load_sql(__package__, 'order_events.sql')}")
+    if not arrivals:
+        find_earlier_ends(con, plan)
     _write_order(con, plan, tables, uses, times)
     if called and not arrivals and (at_once := con.execute(COUNT_CALLS).fetchall()[0][0]):
         plan.order_notes.append(CALLS_AT_ONCE.format(plural(at_once, "CALL")))
@@ -133,7 +137,7 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     )
     if changes := con.execute(sent_triggers).fetchall()[0][0]:
         plan.order_notes.append(TRIGGERS_CHANGE.format(plural(changes, "statement")))
-    con.execute("DROP VIEW order_events; DROP TABLE all_events; DROP TABLE later_uses")
+    con.execute("DROP VIEW order_events; DROP TABLE all_events; DROP TABLE later_uses; DROP TABLE earlier_ends")
     raise_memory(con, plan.memory_bytes)
     if arrivals:
         plan.order_notes.append(ONLY_ARRIVALS)

@@ -11,12 +11,10 @@ import duckdb
 
 from ...common.duck import insert_rows, load_sql
 from ...common.units import plural
-from ...native.bindings.grammar import parse_statements
-from ...schemas.executed_statements import executed_statements
+from .locked_rows import LONGEST, equal_columns, find_rows
 from .rules import Plan
 
 MOST_WRITES = 500_000  # writes whose rows are compared; the first ones are taken
-LONGEST = 10_000  # characters; a longer statement counts as one that does not only add
 SAME_ROW = (
     "{} outside transactions overlapped an earlier write to the same row. Their order is unknown. The replay keeps the"
     " order of their ends, so rows may differ"
@@ -25,7 +23,6 @@ SAME_ROW = (
 # that of normalized texts.
 _SET = re.compile(r"update (?:low_priority |ignore )?\S+ set (.+?) where (.+)", re.DOTALL)
 _ADDS = re.compile(r"(\S+?) ?= ?\1 ?[-+] ?(?:\?|\d+)")
-_EQUALS = re.compile(r"([\w$.`]+) ?= ?(?:\?|\d+)")
 # A write conflicts with the earlier writes of its row. An addition conflicts only with other statements than additions.
 _COUNT = """
     SELECT count(DISTINCT id) FROM (
@@ -65,18 +62,7 @@ def count_overlapping(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
     if not con.execute("FROM single_writes WHERE NOT adds LIMIT 1").fetchall():
         return 0
     sound = "coalesce(errno, 0) = 0 AND session * 2147483648 + seq IN (SELECT id FROM single_writes)"
-    query = executed_statements(plan.source(), "SELECT digest FROM row_writes", sound)
-    parsed = parse_statements(con.sql(query), "keys")
-    with con.cursor() as writer:
-        writer.register("parsed_rows", parsed)
-        try:
-            writer.execute(
-                "CREATE OR REPLACE TABLE written_rows AS SELECT id, tbl, name, value FROM parsed_rows"
-                " WHERE what = 'key' AND value IS NOT NULL"
-            )
-        finally:
-            writer.unregister("parsed_rows")
-            parsed.close()
+    find_rows(con, plan, "SELECT digest FROM row_writes", sound)
     ((count,),) = con.execute(_COUNT).fetchall()
     con.execute("DROP TABLE written_rows")
     return int(count)
@@ -88,8 +74,7 @@ def only_adds(normalized: str) -> bool:
     if parts is None:
         return False
     added = [_ADDS.fullmatch(each.strip()) for each in parts[1].split(",")]
-    equal = [_EQUALS.fullmatch(each.strip()) for each in parts[2].split(" and ")]
-    if None in added or None in equal:
+    asked = equal_columns(parts[2])
+    if None in added or asked is None:
         return False
-    changed, asked = ({each[1].split(".")[-1].strip("`") for each in found if each} for found in (added, equal))
-    return not changed & asked
+    return asked.isdisjoint(each[1].split(".")[-1].strip("`") for each in added if each)

@@ -37,6 +37,13 @@ class Event:
     failed: bool = False  # whether the statement timed out or was killed
     silent: bool = False  # whether the statement was killed with its session, so that the client got no answer
 
+    @property
+    def rows(self) -> int:
+        """Return the number of rows that the statement changed or locked. It may have failed."""
+        if self.statement.kind in ("lock", "share"):
+            return sum(isinstance(each, int) for each in self.answer)
+        return self.answer[0] if self.answer and isinstance(self.answer[0], int) else 0
+
 
 @dataclass
 class History:

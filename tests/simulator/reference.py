@@ -51,6 +51,13 @@ class Seen:
         return self.event.statement.kind
 
     @property
+    def row(self) -> int | None:
+        """Return the row that the event certainly locked, if it asked for one row."""
+        one = self.event.statement.low == self.event.statement.high and not self.event.failed
+        asks = self.kind in ("update", "delete", "lock", "share")
+        return self.event.statement.low if one and asks and self.event.rows and not self.event.silent else None
+
+    @property
     def reads(self) -> bool:
         """Return whether the event reads without locks. A statement that ended its transaction did not read."""
         return self.kind == "read" and not self.ends
@@ -70,6 +77,8 @@ class Reference:
         self.seconds = source == "slow log of whole seconds"
         self.events = _see(history, source, overlap_ns)
         self.ended = {seen.transaction: seen for seen in self.events if seen.ends}
+        if not self.arrivals:
+            self._end_writes_earlier()
         self.whole = {seen.table for seen in self.events if seen.exclusive}
         self.held: dict[int, list[Seen]] = defaultdict(list)  # by table
         self.readers: dict[int, list[Seen]] = defaultdict(
@@ -105,6 +114,21 @@ class Reference:
                 commit = front.get(seen.event.number)
                 found.append(Planned(waits, marks, commit if commit and (commit.waits or commit.marks) else None))
         return found
+
+    def _end_writes_earlier(self) -> None:
+        """End each write before a transaction that then locked its row, if the transaction kept the lock for longer."""
+        locked: dict[tuple[int, int], dict[int | None, int]] = defaultdict(dict)
+        for seen in self.events:
+            if seen.inside and seen.row is not None:
+                firsts = locked[seen.table, seen.row]
+                firsts[seen.transaction] = min(firsts.get(seen.transaction, NEVER), seen.high)
+        for seen in self.events:
+            if not seen.alone or seen.row is None or seen.kind not in ("update", "delete"):
+                continue
+            before = [(first, tx) for tx, first in locked[seen.table, seen.row].items() if first < seen.high]
+            first, tx = max(before, default=(-NEVER, None))
+            if first > seen.low and tx in self.ended and self.ended[tx].low > seen.high:
+                seen.high = first - 1
 
     def _shares(self, seen: Seen) -> bool:
         return seen.reads and seen.table in self.whole

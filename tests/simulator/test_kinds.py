@@ -35,9 +35,9 @@ STUCK = {"KILL": 3, "KILL of what runs": 8}
 # Maximum number of stuck replays, and of replays with different rows, in 1,000 replays. The times of DDL and LOCK
 # TABLES are less certain (docs/order.md: What is a guess).
 GUESSED = {
-    "tables whole": (Mix(transactions=0.7, kinds=UPDATES, slow_answers=0, whole=1.0), 15, 90),
-    "tables whole, late answers": (Mix(transactions=0.7, kinds=UPDATES, whole=1.0), 25, 150),
-    "DDL ends": (Mix(transactions=1.0, kinds=UPDATES, ddl_ends=0.3), 70, 400),
+    "tables whole": (Mix(transactions=0.7, kinds=UPDATES, slow_answers=0, whole=1.0), 5, 90),
+    "tables whole, late answers": (Mix(transactions=0.7, kinds=UPDATES, whole=1.0), 15, 150),
+    "DDL ends": (Mix(transactions=1.0, kinds=UPDATES, ddl_ends=0.3), 15, 400),
 }
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Conversion of a history to the tape events that each kind of source would capture."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,6 +31,7 @@ SOURCES = {
 # `make test` leaves out the slow log with microseconds. This log gives the plan the same information as packets.
 TRIED = mostly_long(SOURCES, "packets", "slow log of whole seconds", "general log")
 
+RANGE_OF_ONE = re.compile(r"between (\d+) and \1\b")
 TEXTS = {
     "begin": ("transaction", "begin"),
     "commit": ("transaction", "commit"),
@@ -118,14 +120,17 @@ def _tape_event(event: Event, source: str, known: tuple[int, int | None], number
     table = f"h{number}_t{statement.table}"
     start, end = known
     silent = is_silent(event, source)
+    text = RANGE_OF_ONE.sub(r"= \1", text.format(table, statement.low, statement.high))
     return {
         "session": number * APART + event.session,
         "start_ns": T0 + start,
         "duration_ns": None if end is None or silent else end - start,
-        "statement": text.format(table, statement.low, statement.high),
+        "statement": text,
         "class": kind,
-        "digest": f"{abs(hash((statement.kind, table))) % 2**64:016x}",
+        "digest": f"{abs(hash((statement.kind, table, statement.low == statement.high))) % 2**64:016x}",
         "errno": None if silent else 1213 if event.victim else 1205 if event.failed else 0,
+        "rows_affected": event.rows if event.statement.kind in ("update", "delete") else None,
+        "rows_sent": event.rows if event.statement.kind in ("lock", "share") else None,
     }
 
 

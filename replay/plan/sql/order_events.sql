@@ -5,7 +5,8 @@
 -- If the log has only arrivals, a statement ran until the arrival of the session's next statement. Some servers log an
 -- Execute only when it has ended. An Execute therefore began at the arrival of the session's previous statement.
 --
--- Input: the tables all_events (commit_order.py) and later_uses (order_later_uses.sql), and these variables:
+-- Input: the tables all_events (commit_order.py), later_uses (order_later_uses.sql) and earlier_ends (locked_rows.py), and
+-- these variables:
 -- - precision_ns, overlap_ns
 -- - long, last, waits: bits of facts
 -- - times: the kind of times that the tape has (commit_order.py: both, ends, arrivals)
@@ -30,7 +31,8 @@ WITH timed AS (
 SELECT session, seq, tape_ns, start_ns AS at_ns,
     CASE getvariable('times') WHEN 'arrivals' THEN from_ns WHEN 'ends' THEN before_ns
         ELSE greatest(from_ns - getvariable('precision_ns'), before_ns) END AS lo_ns,
-    CASE getvariable('times') WHEN 'arrivals' THEN to_ns ELSE greatest(to_ns, before_ns) END AS hi_ns,
+    CASE WHEN ended_ns IS NOT NULL THEN ended_ns
+        WHEN getvariable('times') = 'arrivals' THEN to_ns ELSE greatest(to_ns, before_ns) END AS hi_ns,
     coalesce(later_no, digest_no, -1)::BIGINT AS digest,
     coalesce(tx_first, -1) AS tx_first,
     coalesce(tx_end, -1) AS tx_end,
@@ -38,4 +40,4 @@ SELECT session, seq, tape_ns, start_ns AS at_ns,
         + CASE WHEN getvariable('times') <> 'arrivals' AND to_ns - from_ns > getvariable('overlap_ns')
             AND facts & getvariable('waits') = 0 THEN getvariable('long') ELSE 0 END
         + CASE WHEN is_last THEN getvariable('last') ELSE 0 END AS facts
-FROM behind LEFT JOIN later_uses USING (session, seq)
+FROM behind LEFT JOIN later_uses USING (session, seq) LEFT JOIN earlier_ends USING (session, seq)
