@@ -6,11 +6,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from ..common.signals import LOOK_S
+
 T = TypeVar("T")
-THREADS = 8
-
-
 R = TypeVar("R")
+THREADS = 8
 
 
 def in_thread(work: Callable[[], R]) -> R:
@@ -48,7 +48,16 @@ def in_threads(work: Callable[[T], None], items: Sequence[T]) -> None:
         threading.Thread(target=run, name="transfer", daemon=True).start()
     try:
         for _ in items:
-            if (error := done.get()) is not None:
+            if (error := _next(done)) is not None:
                 raise error
     finally:
         stopped.set()
+
+
+def _next(items: "queue.SimpleQueue[R]") -> R:
+    """Wait for the next item. A signal that arrives just before a wait is handled only after it, so waits are short."""
+    while True:
+        try:
+            return items.get(timeout=LOOK_S)
+        except queue.Empty:
+            continue

@@ -34,11 +34,18 @@ def test_several_items_are_worked_on_at_the_same_time() -> None:
     in_threads(lambda item: together.wait(20), list(range(THREADS)))  # type: ignore[arg-type]
 
 
-def test_program_ends_although_a_request_hangs() -> None:
+@pytest.mark.parametrize(
+    "send",
+    [
+        "os.kill(os.getpid(), signal.SIGINT)",
+        "signal.pthread_kill(threading.get_ident(), signal.SIGINT)",  # does not interrupt the wait of the main thread
+    ],
+)
+def test_program_ends_although_a_request_hangs(send: str) -> None:
     code = (
         "import os, signal, threading, time\n"
         "from querytape.stores.threads import in_threads\n"
-        "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        f"threading.Timer(0.3, lambda: {send}).start()\n"
         "try: in_threads(lambda item: time.sleep(600), [1, 2])\n"
         "except KeyboardInterrupt: print('stopped')\n"
     )
