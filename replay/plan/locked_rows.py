@@ -80,7 +80,11 @@ def find_earlier_ends(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
             sound = "coalesce(errno, 0) = 0 AND greatest(rows_affected, rows_sent) > 0"
             near = "session * 2147483648 + seq IN (SELECT id FROM near_locks)"
             find_rows(con, plan, "SELECT digest FROM locking_digests", f"{sound} AND {near}")
+            con.execute(
+                "CREATE OR REPLACE TEMP TABLE near_schemas AS SELECT session * 2147483648 + seq AS id, db"
+                f" FROM {plan.source()} WHERE {near}"
+            )
             con.execute(f"INSERT INTO earlier_ends {load_sql(__package__, 'earlier_ends.sql')}")
-            con.execute("DROP TABLE written_rows")
+            con.execute("DROP TABLE written_rows; DROP TABLE near_schemas")
         con.execute("DROP TABLE near_locks; DROP TABLE lock_times")
     con.execute("DROP TABLE locking_digests")

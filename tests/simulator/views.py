@@ -129,6 +129,7 @@ def _tape_event(event: Event, source: str, known: tuple[int, int | None], number
         "class": kind,
         "digest": f"{abs(hash((statement.kind, table, statement.low == statement.high))) % 2**64:016x}",
         "errno": None if silent else 1213 if event.victim else 1205 if event.failed else 0,
+        "db": "shop",
         "rows_affected": event.rows if event.statement.kind in ("update", "delete") else None,
         "rows_sent": event.rows if event.statement.kind in ("lock", "share") else None,
     }

@@ -8,12 +8,15 @@
 --
 -- Two transactions cannot lock a row at the same time. The last one that locked it before the answer therefore decides.
 --
--- Input: the tables written_rows (locked_rows.py) and lock_times (lock_times.sql).
+-- Schemas may have tables of the same name. A table in an unknown schema is no table here.
+--
+-- Input: the tables written_rows, near_schemas (locked_rows.py) and lock_times (lock_times.sql).
 --
 -- Run by hand: `locked_rows.find_earlier_ends(con, plan)` runs this file.
 WITH timed AS (
-    SELECT t.session, t.seq, t.lo_ns, t.hi_ns, t.tx_first, t.tx_end, r.tbl, r.name, r.value
-    FROM lock_times AS t JOIN written_rows AS r ON t.id = r.id
+    SELECT t.session, t.seq, t.lo_ns, t.hi_ns, t.tx_first, t.tx_end, r.name, r.value,
+        CASE WHEN contains(r.tbl, '.') THEN r.tbl ELSE lower(s.db) || '.' || r.tbl END AS tbl
+    FROM lock_times AS t JOIN written_rows AS r ON t.id = r.id JOIN near_schemas AS s ON t.id = s.id
 ), first_locks AS (
     SELECT session, tx_first, any_value(tx_end) AS tx_end, tbl, name, value, min(hi_ns) AS locked_ns
     FROM timed WHERE tx_first >= 0

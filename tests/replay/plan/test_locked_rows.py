@@ -44,13 +44,17 @@ def test_only_equal_values_identify_rows(text: str, locks: bool) -> None:
 
 
 def history(
-    write: str = WRITE, lock: str = LOCK, rows: tuple[int, int] = (1, 1), ended_ms: int = 60
+    write: str = WRITE,
+    lock: str = LOCK,
+    rows: tuple[int, int] = (1, 1),
+    ended_ms: int = 60,
+    schemas: tuple[str | None, str | None] = ("shop", "shop"),
 ) -> list[dict[str, Any]]:
     """Return a write of session 1 with a late answer, a transaction that locks a row, and another transaction."""
     return [
-        {**event(1, 10, 50, write), "rows_affected": rows[0]},
+        {**event(1, 10, 50, write), "rows_affected": rows[0], "db": schemas[0]},
         event(2, 11, 12, "begin"),
-        {**event(2, 14, 20, lock), "rows_sent": rows[1]},
+        {**event(2, 14, 20, lock), "rows_sent": rows[1], "db": schemas[1]},
         event(2, ended_ms, ended_ms + 1, "commit"),
         event(3, 11, 12, "begin"),
         event(3, 13, 15, "update a set x = 1 where n > 7"),
@@ -74,6 +78,9 @@ def history(
         (history(rows=(0, 1)), False),
         (history(rows=(1, 0)), False),
         (history(ended_ms=40), False),
+        (history(schemas=("shop", "other")), False),
+        (history(schemas=(None, None)), False),
+        (history("update Shop.a set x = 1 where id = 1", schemas=(None, "shop")), True),
         (history(lock="select x from a where id = 1 for update skip locked"), False),
     ],
 )
@@ -93,7 +100,7 @@ def test_bound_values_identify_rows(value: int, is_first: bool, tmp_path: Path) 
     text = WRITE.replace("id = 1", "id = ?")
     bound = b"E\x01" + bytes(5) + b"\x00\x01" + struct.pack("<Hi", 0x03, value)
     prepare = {**event(1, 0, 1, text), "command": "prepare", "stmt": 1}
-    execute = {"command": "execute", "stmt": 1, "statement": None, "params": bound, "rows_affected": 1}
+    execute = {"command": "execute", "stmt": 1, "statement": None, "params": bound, "rows_affected": 1, "db": "shop"}
     events = [prepare, {**event(1, 10, 50, text), **execute}, *history()[1:]]
     found = [str(text or ";") for text in waits(tmp_path, events)]
     assert (found[1].split(";")[1] in found[3].split(";")[0]) == is_first
